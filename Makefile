@@ -14,13 +14,33 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short fuzz sbom try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short night fuzz sbom try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
+# Packages whose functions are compiled without inlining, as their speed does not
+# matter: a megabyte of 30.
+COLD := net net/http/... vendor/golang.org/x/... crypto/tls crypto/x509 encoding/gob encoding/xml encoding/asn1 text/template/... html/template \
+  github.com/hashicorp/... github.com/godbus/... github.com/spf13/... github.com/schollz/... oras.land/... \
+  github.com/pelletier/... github.com/ulikunitz/... github.com/modelcontextprotocol/... github.com/google/jsonschema-go/... \
+  github.com/segmentio/... github.com/yosida95/... golang.org/x/oauth2/... cuelang.org/go/pkg/... cuelang.org/go/encoding/... \
+  cuelang.org/go/internal/encoding/... \
+  aisync.dev/aisync/cmd/... aisync.dev/aisync/agents/lease aisync.dev/aisync/agents/overlap \
+  aisync.dev/aisync/agents/task/... aisync.dev/aisync/agents/ensemble/... aisync.dev/aisync/agents/sandbox \
+  aisync.dev/aisync/agents/worker aisync.dev/aisync/agents/wake aisync.dev/aisync/agents/hook/shell \
+  aisync.dev/aisync/agents/launch aisync.dev/aisync/agents/session aisync.dev/aisync/agents/supervise \
+  aisync.dev/aisync/agents/worktree aisync.dev/aisync/app/doctor/... aisync.dev/aisync/app/drift \
+  aisync.dev/aisync/app/flagged aisync.dev/aisync/app/gather aisync.dev/aisync/app/mcpserver aisync.dev/aisync/app/pin \
+  aisync.dev/aisync/internal/bundle/lint aisync.dev/aisync/internal/bundle/plugin aisync.dev/aisync/internal/bundle/yield \
+  aisync.dev/aisync/internal/fetch/address aisync.dev/aisync/internal/fetch/git aisync.dev/aisync/internal/fetch/hub \
+  aisync.dev/aisync/internal/fetch/mcpregistry aisync.dev/aisync/internal/fetch/oci aisync.dev/aisync/internal/fetch/peer \
+  aisync.dev/aisync/providers/packages aisync.dev/aisync/providers/service/... google.golang.org/protobuf/... \
+  aisync.dev/aisync/internal/hostiletext
+
 build: ## the binary, as bin/aisync
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X aisync.dev/aisync/cmd/aisync/quick.Version=$(VERSION)' -o bin/aisync ./cmd/aisync
+	@mkdir -p bin && scripts/overlay >bin/overlay.json
+	@CGO_ENABLED=0 go build -trimpath -overlay bin/overlay.json $(COLD:%=-gcflags=%=-l) -ldflags '-s -w -X aisync.dev/aisync/cmd/aisync/quick.Version=$(VERSION)' -o bin/aisync ./cmd/aisync
 
 install: build ## the binary, its links, completions and man pages, into $(DESTDIR)$(PREFIX)
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install
@@ -37,8 +57,8 @@ install-lang: build ## LANG=… PROJECT=… [RUNTIME=claude] [SOURCE=rules] [ARG
 	@AISYNC='$(CURDIR)/bin/aisync' ARGS='$(ARGS)' scripts/install-rules lang '$(or $(RUNTIME),claude)' '$(SOURCE)' \
 	  '$(if $(filter command line,$(origin LANG)),$(LANG))' '$(PROJECT)'
 
-test: ## every test (RACE=1: with the race detector; ARGS: more flags for go test)
-	@$(if $(RACE),GORACE=atexit_sleep_ms=10) go test $(if $(RACE),-race) $(ARGS) ./...
+test: ## every test (RACE=1: with the race detector; ARGS: more flags for go test; PACKAGES: those alone)
+	@$(if $(RACE),GORACE=atexit_sleep_ms=10) go test $(if $(RACE),-race) $(ARGS) $(or $(PACKAGES),./...)
 
 test-kill: ## downloads killed with SIGKILL, KILLS=200 times, and the resume of one of 48 GB
 	@AISYNC_KILLS=$(or $(KILLS),200) go test ./internal/fetch -run 'Killed|FortyEight' -count=1 -v -timeout 30m
@@ -49,25 +69,36 @@ test-crash: build ## the contract broken at each operation of an apply, in every
 	@AISYNC_TEST_ROUNDS=$(or $(ROUNDS),400) go test -count=1 -v -timeout 30m ./internal/crash
 	@AISYNC_TEST_ROUNDS=$(or $(HISTORIES),40) go test -count=1 -v -timeout 30m ./providers/... -run 'PassesProviderSuite|PassProviderSuite'
 
-test-ledger: ## the ledger with 64 processes of 200 operations each, and its parsers fuzzed (FUZZ=30s each)
+test-ledger: ## the ledger with 64 processes of 200 operations each, HISTORIES=10000 of claims under kills, and its parsers fuzzed (FUZZ=30s each)
 	LEDGER_LONG=1 go test -count=1 -timeout 30m ./agents/ledger
-	for f in Event Body Entries Members Config Quote; do go test -run '^$$' -fuzz "^Fuzz$$f$$" -fuzztime $(or $(FUZZ),30s) ./agents/ledger || exit 1; done
+	LEASE_HISTORIES=$(or $(HISTORIES),10000) go test -count=1 -timeout 60m ./agents/lease -run Histories
+	for p in $$(go list ./agents/ledger/...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	  go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZ),30s) $$p || exit 1; done; done
 
 test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed at random, KILLS=100 times
-	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/run/supervise -run KilledSupervisors -count=1 -v -timeout 30m
+	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/supervise -run KilledSupervisors -count=1 -v -timeout 30m
 
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
-	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips
+	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
+	  go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'
 
 test-systemd: ## services under the real user manager of systemd, in a control group of its own (root; skipped where that cannot be)
 	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \
 	  go test -count=1 -run 'Systemd|Systemctl' $(ARGS) ./cmd/aisync ./providers/service/control
 
 test-offline: build ## a laptop on a plane: real ollama and agents (built and fetched once) without a network, and doctor on all that can go wrong
-	@AISYNC_TEST_OFFLINE='$(CURDIR)/bin/aisync' go test -json -count=1 -timeout 30m ./internal/offline $(ARGS) | go run ./scripts/testsum -skips .ci/skips
+	@export AISYNC_TEST_OFFLINE='$(CURDIR)/bin/aisync'; \
+	  go test -json -count=1 -timeout 30m ./internal/offline $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'
 
 proof: build ## every guarantee of docs/guarantees.md, proved at length (about half an hour on two cores), and the table there made anew
 	@AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' go run ./scripts/proof -full -fuzz $(or $(FUZZ),5s)
+
+# What CI tries in its short form, in its long one.
+night: test-kill test-crash test-ledger test-runs proof ## all that takes hours: kills, faults, the ledger, runs, printed commands, every guarantee
+	@AISYNC_TEST_PRINTED=full go test -count=1 -timeout 30m ./cmd/aisync -run TestPrintedCommandsWork
+	@AISYNC_TEST_PODMAN=1 go test -count=1 -timeout 30m ./cmd/aisync -run 'TestSandbox(NeverSaysAlone|SeesAgentsByTheirKeepers)/podman'
+	@AISYNC_TEST_WAYS=full $(MAKE) test-runtimes
+	@$(MAKE) test RACE=1 PACKAGES=./cmd/aisync ARGS='-count=1 -timeout 60m'
 
 proof-short: ## the same in the short form of each test; the table is checked, not written
 	@go run ./scripts/proof

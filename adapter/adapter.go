@@ -14,6 +14,7 @@ import (
 	"sort"
 	"strings"
 
+	"aisync.dev/aisync/adapter/loads"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
@@ -26,7 +27,8 @@ type Decls struct {
 	Declarations []reconcile.Declaration // sorted by target
 	Unsupported  []reconcile.Unsupported // sorted by address
 	Notes        []reconcile.Note
-	Sources      []UsedSource // of a project's bundles
+	Sources      []UsedSource        // of a project's bundles
+	Own          []reconcile.Address // what the person's own layer of a project asks for
 
 	loads []load
 }
@@ -51,6 +53,7 @@ func (d *Decls) Add(other Decls) {
 	d.Unsupported = append(d.Unsupported, other.Unsupported...)
 	d.Notes = append(d.Notes, other.Notes...)
 	d.Sources = append(d.Sources, other.Sources...)
+	d.Own = append(d.Own, other.Own...)
 }
 
 // bundleRequest is one bundle that a spec asks for.
@@ -58,6 +61,8 @@ type bundleRequest struct {
 	label  string // its name in the spec: "rulesets//elisp"
 	part   *bundle.Part
 	origin []reconcile.Position
+	folder string // of the project, for which alone its rules are; "": the whole project
+	again  bool   // an earlier request has brought what no folder limits
 }
 
 // place is one runtime in one scope.
@@ -76,20 +81,23 @@ type builder struct {
 	by          map[leafID]string // the bundle that asked for a whole file or a seed
 	at          map[leafID]int
 	dir         string                  // of the spec, "" if there is none
+	wishes      []bundleRequest         // of a project
+	subfolders  []string                // of dir that have rules for themselves
 	first       map[leafID]bool         // comes before everything else that is new in its file
 	more        []reconcile.Declaration // leaves that differ from those in targets: Compose reports them
 	rules       []rule                  // not placed yet
 	index       map[string][]indexEntry
 	texts       map[string][]rule // rules in the block of an instruction file, by its path
 	loads       []load
-	listed      []listing                  // rules that some programs learn of by a line
-	holds       map[string]map[string]bool // the rules for all runtimes in a folder
-	folders     map[string]string          // the folder of all of a runtime's rules, by its id
-	notesHere   Notes                      // nil: unknown
-	noLinks     bool                       // the project's folder cannot hold links
-	barred      map[string]string          // why nothing is written into a common file yet
-	waiting     map[string]waiting         // by common file
-	tried       trial                      // the notes as they will be
+	listed      []listing                         // rules that some programs learn of by a line
+	holds       map[string]map[string]bool        // the rules for all runtimes in a folder
+	folders     map[string]string                 // the folder of all of a runtime's rules, by its id
+	notesHere   Notes                             // nil: unknown
+	noLinks     bool                              // the project's folder cannot hold links
+	barred      map[string]string                 // why nothing is written into a common file yet
+	unbar       map[string]func(id string) string // what to do about that, so that the program id need not wait
+	waiting     map[string]waiting                // by common file
+	tried       loads.Trial                       // the notes as they will be
 	bridges     []bridge
 	modules     map[string]*module // by file path
 	checks      []check
@@ -183,7 +191,10 @@ func (b *builder) blame(err error) {
 }
 
 func (b *builder) note(warning bool, origin []reconcile.Position, format string, args ...any) {
-	b.notes = append(b.notes, reconcile.Note{Warning: warning, Text: fmt.Sprintf(format, args...), Origin: origin})
+	n := reconcile.Note{Warning: warning, Text: fmt.Sprintf(format, args...), Origin: origin}
+	if !b.local || !slices.ContainsFunc(b.notes, func(o reconcile.Note) bool { return o.Text == n.Text }) {
+		b.notes = append(b.notes, n)
+	}
 }
 
 func (b *builder) cannot(a reconcile.Address, origin []reconcile.Position, format string, args ...any) {

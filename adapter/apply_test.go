@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/adapter/workspace"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/gitconfig"
@@ -141,7 +142,7 @@ func TestTheContractIsWrittenOnceAndLeavesNothingBehind(t *testing.T) {
 	p.Agents = spec.Agents{Sessions: on, Ledger: on, Tasks: on, Queues: []string{"orchestrator-core"}, Runs: on}
 	apply := func(decls []reconcile.Declaration) reconcile.Summary { t.Helper(); return m.apply(t, decls) }
 	wanted := func() []reconcile.Declaration {
-		d, err := Project{Spec: p, Runtimes: catalog.Runtimes(), Sources: &bundle.Sources{}, Git: IsGit(project)}.Declare(ctx)
+		d, err := Project{Spec: p, Runtimes: catalog.Runtimes(), Sources: &bundle.Sources{}, Git: gitrepo.IsTop(project)}.Declare(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

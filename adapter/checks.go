@@ -15,9 +15,6 @@ import (
 // before and after a program without such hooks.
 const ChecksFile = ".agents/checks.json"
 
-// launcherEvents are those that a launcher sees itself: a program starts and ends.
-var launcherEvents = []string{"SessionStart", "SessionEnd", "Stop"}
-
 // check is one command that a launcher runs.
 type check struct {
 	Event    string   `json:"event"`
@@ -31,7 +28,7 @@ type check struct {
 // around leaves a hook to the launcher, for a program without that event, and
 // reports whether the launcher can run it.
 func (b *builder) around(p place, w bundleRequest, programs []bundle.File, h bundle.Hook) bool {
-	if !slices.Contains(launcherEvents, h.Event) {
+	if !slices.Contains(bundle.LaunchedEvents, h.Event) {
 		return false
 	}
 	c := check{Event: h.Event, Command: h.Command, Required: h.Required(), Timeout: h.Timeout, origin: w.origin}

@@ -26,7 +26,7 @@ func TestLocalRuntimesAreToldOfTheEndpoint(t *testing.T) {
 			dir + "opencode.json /autoupdate":     `false`,
 			dir + "opencode.json /share":          `"disabled"`,
 			dir + "opencode.json /model":          `"local/m"`,
-			dir + "opencode.json /provider/local": `{"models":{"m":{"limit":{"context":8192,"output":2048}}},"options":{"apiKey":"(not shown)","baseURL":"http://127.0.0.1:8081/v1"}}`,
+			dir + "opencode.json /provider/local": `{"models":{"m":{"limit":{"context":8192,"output":2048}}},"options":{"apiKey":"none","baseURL":"http://127.0.0.1:8081/v1"}}`,
 		}, ""},
 		"aider":   {"aider", service(spec.Service{Kind: "external", URL: "http://10.0.0.2:1/v1/", Model: "x"}), map[string]string{dir + ".aider.conf.yml": ""}, ""},
 		"another": {"nano", service(spec.Service{Kind: "llama-server", Model: "m", Port: 1}), map[string]string{}, `local-openai is not driven by nano; use cli: "opencode" or "aider"`},

@@ -1,11 +1,10 @@
 package adapter
 
 import (
-	_ "embed"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"aisync.dev/aisync/adapter/chain"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/gitconfig"
 	"aisync.dev/aisync/reconcile"
@@ -18,22 +17,10 @@ const Chained = ".aisync/githooks"
 // Hooks is the state of a project's git hooks on this machine.
 type Hooks struct {
 	Active bool     // hooks from outside the project run now
-	Names  []string // their names; those installed later run if their name is in clientHooks
+	Names  []string // their names; those installed later run if their name is in chain.Names
 	Shared bool     // another work tree of the repository, which shares this configuration, has the chain
 	Notes  []string // for the plan, if git hooks are wanted
 }
-
-// clientHooks are the hooks that programs install: each has a wrapper, so that
-// one installed later runs too. reference-transaction, post-index-change and
-// others that git calls at every step have one only if they are in use.
-// https://git-scm.com/docs/githooks
-var clientHooks = []string{
-	"applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-rewrite", "pre-applypatch", "pre-auto-gc", "pre-commit",
-	"pre-merge-commit", "pre-push", "pre-rebase", "prepare-commit-msg", "sendemail-validate",
-}
-
-//go:embed chain.sh
-var chainScript []byte
 
 // wireHooks points git to the hooks of githooks/, which files holds, or, if
 // others are active, to wrappers that run both. The wrappers belong to this
@@ -55,10 +42,8 @@ func (b *builder) wireHooks(h Hooks, files []reconcile.Address, ours []string, o
 			b.targets[at].Local = true
 			files = append(files, at)
 		}
-		names := slices.DeleteFunc(slices.Concat(clientHooks, h.Names, ours), func(name string) bool { return strings.Contains(name, "/") })
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			add(name, file.Whole(chainScript, 0o755))
+		for _, name := range chain.Names(h.Names, ours) {
+			add(name, file.Whole(chain.Script, 0o755))
 		}
 		add(".gitignore", file.Whole([]byte("*\n"), 0o644))
 	}

@@ -51,7 +51,7 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
 	})
 	b.secrets = h.Secrets
-	b.mcp(places, h.Spec.MCP)
+	b.mcp(places, slices.Concat(h.Spec.MCP, bundledServers(b.wishes)))
 	h.models(b)
 	h.endpoint(b) // after the models: a service needs its models
 	b.finish(places)
@@ -113,7 +113,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		if failed(err) {
 			return
 		}
-		b.addRules(bundleRequest{hb.Name, core, origin}, core.Rules, "")
+		b.addRules(bundleRequest{label: hb.Name, part: core, origin: origin}, core.Rules, "")
 		b.problems(origin, hb.Name, core.Problems)
 	}
 	shared, err := tree.Shared()
@@ -121,7 +121,7 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		return
 	}
 	b.problems(origin, hb.Name, shared.Problems)
-	h.shared(b, places, bundleRequest{hb.Name, shared, origin}, wants)
+	h.shared(b, places, bundleRequest{label: hb.Name, part: shared, origin: origin}, wants)
 	if wants("skills") {
 		skills, err := tree.Skills()
 		if failed(err) {
@@ -149,12 +149,14 @@ func (h *Host) shared(b *builder, places []place, w bundleRequest, wants func(pa
 		"hooks":       func() { n.Hooks = nil },
 		"permissions": func() { n.Permissions = nil },
 		"ignore":      func() { n.Ignored = nil },
+		"servers":     func() { n.Servers = nil },
 	} {
 		if !wants(name) {
 			clear()
 		}
 	}
 	b.neutral(places, w)
+	b.wishes = append(b.wishes, w)
 	for _, p := range places {
 		if own := part.Runtime(p.rt.ID); wants("rules") {
 			b.addRules(w, own.Rules, p.rt.ID)
@@ -211,9 +213,8 @@ func Trust(h *spec.Host, p *spec.Project, catalog []spec.Runtime) Decls {
 		return Decls{}
 	}
 	for _, rt := range catalog {
-		named := slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
 		used := slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID })
-		if !named || !used {
+		if !p.Uses(rt.ID) || !used {
 			continue
 		}
 		b.trust(rt, p.Dir, from(h.Trust.Pos))

@@ -41,7 +41,7 @@ func TestServersAreWrittenInTheFormOfEachProgram(t *testing.T) {
 	want := map[string]string{
 		"file:.mcp.json /mcpServers/far~1away":           `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${TOKEN}"}}`,
 		"file:.mcp.json /mcpServers/near":                `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
-		"file:.codex/config.toml /mcp_servers/far~1away": `{"env_http_headers":{"Authorization":"(not shown)"},"url":"https://example.org/mcp"}`,
+		"file:.codex/config.toml /mcp_servers/far~1away": `{"url":"https://example.org/mcp","env_http_headers":{"Authorization":"TOKEN"}}`,
 		"file:.codex/config.toml /mcp_servers/near":      `{"command":"uvx","args":["serve","two words"],"env":{"LEVEL":"warn"}}`,
 		"file:opencode.json /$schema":                    `"https://opencode.ai/config.json"`,
 		"file:opencode.json /mcp/far~1away":              `{"type":"remote","url":"https://example.org/mcp","enabled":true,"headers":{"Authorization":"{env:TOKEN}"}}`,

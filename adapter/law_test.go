@@ -58,7 +58,7 @@ ON-REQUEST is for releases.
 
 // lawProject is a project on disk with the person's files, as it is after a set
 // of runtimes was applied.
-func lawProject(t *testing.T, src spec.Source, person map[string]string, set []string) (loads.Tree, string, Decls) {
+func lawProject(t *testing.T, src spec.Source, person map[string]string, set []string, places ...spec.Place) (loads.Tree, string, Decls) {
 	t.Helper()
 	m := newMachine(t)
 	for name, text := range person {
@@ -81,7 +81,7 @@ func lawProject(t *testing.T, src spec.Source, person map[string]string, set []s
 	}
 	var d Decls
 	for range 2 { // the second time with what the first one wrote
-		notes, err := ReadNotes(m.project, catalog.Runtimes())
+		notes, err := ReadNotes(m.project, catalog.Runtimes(), (&spec.Project{Places: places}).Folders()...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func lawProject(t *testing.T, src spec.Source, person map[string]string, set []s
 		for _, id := range set {
 			p.Spec.Runtimes = append(p.Spec.Runtimes, spec.Named{Value: id})
 		}
-		p.Spec.Bundles = []spec.BundleRef{{Source: "s", Name: "a"}}
+		p.Spec.Bundles, p.Spec.Places = []spec.BundleRef{{Source: "s", Name: "a"}}, places
 		if d, err = p.Declare(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -16,11 +16,13 @@ import (
 // runtime cannot take.
 func (b *builder) neutral(places []place, w bundleRequest) {
 	n := w.part.Neutral
-	b.prompts(places, w, "commands", n.Commands, commandWords(), func(s spec.Scope) *spec.PromptFolder { return s.Commands })
-	b.prompts(places, w, "subagents", n.Agents, agentWords(), func(s spec.Scope) *spec.PromptFolder { return s.Agents })
-	b.events(places, w, n)
-	b.permissions(places, w, n.Permissions)
-	b.ignored(places, w, n.Ignored)
+	if !w.again {
+		b.prompts(places, w, "commands", n.Commands, commandWords(), func(s spec.Scope) *spec.PromptFolder { return s.Commands })
+		b.prompts(places, w, "subagents", n.Agents, agentWords(), func(s spec.Scope) *spec.PromptFolder { return s.Agents })
+		b.events(places, w, n)
+		b.permissions(places, w, n.Permissions)
+	}
+	b.ignored(places, w, w.below(n.Ignored))
 }
 
 // isFor reports whether an item with these runtime ids is for p; no ids mean
@@ -110,7 +112,7 @@ func (b *builder) ignored(places []place, w bundleRequest, patterns []string) {
 		}
 		var lost []string
 		for _, pattern := range patterns {
-			if path, ok := readable(pattern); !ok || !b.permission(p, w, bundle.Permission{Action: "deny", Tool: "read", Pattern: path}) {
+			if path, ok := render.Readable(pattern); !ok || !b.permission(p, w, bundle.Permission{Action: "deny", Tool: "read", Pattern: path}) {
 				lost = append(lost, pattern)
 			}
 		}
@@ -124,20 +126,4 @@ func (b *builder) ignored(places []place, w bundleRequest, patterns []string) {
 	if len(without) > 0 {
 		b.note(true, w.origin, "the ignored files of %s (%s) are not for %s, which has no ignore list in this scope", w.label, shortened(patterns), list(without))
 	}
-}
-
-// readable converts a pattern of .gitignore to the paths of a permission; false
-// for a negated one.
-func readable(pattern string) (string, bool) {
-	rest := strings.TrimPrefix(pattern, "/")
-	if strings.HasPrefix(pattern, "!") || rest == "" {
-		return "", false
-	}
-	if dir, ok := strings.CutSuffix(rest, "/"); ok {
-		rest = dir + "/**"
-	}
-	if !strings.HasPrefix(pattern, "/") && !strings.Contains(strings.TrimSuffix(rest, "/**"), "/") {
-		return "**/" + rest, true
-	}
-	return "./" + rest, true
 }

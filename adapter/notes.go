@@ -1,12 +1,12 @@
 package adapter
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,9 +38,18 @@ const maxNotes = 4 << 20
 // ReadNotes reads the files of notes below dir that a program of the catalog
 // knows. Files that only one person has, such as CLAUDE.local.md, are left out:
 // what a project declares is the same for everyone.
-func ReadNotes(dir string, catalog []spec.Runtime) (Notes, error) {
+//
+// Of folders, which are relative to dir, it reads the notes that a program
+// started there knows.
+func ReadNotes(dir string, catalog []spec.Runtime, folders ...string) (Notes, error) {
 	notes := Notes{}
-	for _, name := range noteNames(catalog) {
+	names := noteNames(catalog)
+	for _, name := range slices.Clone(names) {
+		for _, folder := range folders {
+			names = append(names, path.Join(folder, name))
+		}
+	}
+	for _, name := range names {
 		at := filepath.Join(dir, filepath.FromSlash(name))
 		info, err := os.Lstat(at)
 		if err != nil {
@@ -66,16 +75,6 @@ func ReadNotes(dir string, catalog []spec.Runtime) (Notes, error) {
 		notes[name] = n
 	}
 	return notes, nil
-}
-
-// noLinks finds the setting by which git says that a work tree holds no links.
-var noLinks = regexp.MustCompile(`(?im)^\s*symlinks\s*=\s*false\s*$`)
-
-// NoLinks reports whether git keeps links below dir as plain files: what is a
-// link for others would be a text there.
-func NoLinks(dir string) bool {
-	config, err := os.ReadFile(filepath.Join(dir, ".git", "config"))
-	return err == nil && noLinks.Match(config)
 }
 
 // noteNames are the paths at which programs of the catalog look for a project's
@@ -104,58 +103,26 @@ func noteNames(catalog []spec.Runtime) []string {
 // own is the person's text in a file of notes.
 func (n Notes) own(name string) []byte { return n[name].own }
 
-// The tree that trial looks at.
-const (
-	trialRoot = "/p"
-	trialText = "A sentence of aisync.\n"
-)
+// trialText stands for what aisync writes.
+const trialText = "A sentence of aisync.\n"
 
-// trial is a project that holds nothing but its notes.
-type trial struct{ tree *loads.Planned }
-
-func (n Notes) trial() trial {
-	t := &loads.Planned{Files: map[string][]byte{trialRoot + "/.git/HEAD": nil}, Links: map[string]string{}}
+// trial is the project with nothing but its notes.
+func (n Notes) trial() loads.Trial {
+	files, links := map[string][]byte{}, map[string]string{}
 	for name, f := range n {
 		if f.Link != "" && filepath.IsLocal(path.Join(path.Dir(name), f.Link)) {
-			t.Links[path.Join(trialRoot, name)] = f.Link
+			links[name] = f.Link
 		} else {
-			t.Files[path.Join(trialRoot, name)] = f.outside
+			files[name] = f.outside
 		}
 	}
-	return trial{t}
-}
-
-// with is the same project with a file or a link more.
-func (t trial) with(name, text, link string) trial {
-	at := path.Join(trialRoot, name)
-	next := &loads.Planned{Files: maps.Clone(t.tree.Files), Links: maps.Clone(t.tree.Links)}
-	delete(next.Files, at)
-	delete(next.Links, at)
-	if link != "" {
-		next.Links[at] = link
-	} else {
-		next.Files[at] = []byte(text)
-	}
-	return trial{next}
-}
-
-// copies returns how often a program has a text at its start; -1 if the catalog
-// does not say what it loads.
-func (t trial) copies(rt *spec.Runtime, text []byte) int { return t.copiesFrom(trialRoot, rt, text) }
-
-func (t trial) copiesFrom(start string, rt *spec.Runtime, text []byte) int {
-	r, err := loads.Loads(*rt, loads.Machine{Tree: t.tree, Home: "/h", Trust: loads.Granted}, start)
-	if err != nil {
-		return -1
-	}
-	n, _ := r.Count(text)
-	return n
+	return loads.NewTrial(files, links)
 }
 
 // ReadsNotes reports whether the program of rt has what the person wrote into the
 // file of notes name; also where the catalog does not say what it loads.
 func ReadsNotes(n Notes, rt spec.Runtime, catalog []spec.Runtime, name string) bool {
-	return n.trial().copies(program(&rt, catalog), n.own(name)) != 0
+	return n.trial().Copies(program(&rt, catalog), "", n.own(name)) != 0
 }
 
 // program is what runs where a spec names rt: of a runtime that others drive,
@@ -177,22 +144,26 @@ func program(rt *spec.Runtime, catalog []spec.Runtime) *spec.Runtime {
 // person's notes in another file. Then nothing is written there, and those who
 // can read nothing else wait.
 func (b *builder) bar(places []place) {
-	b.barred = map[string]string{}
-	before := b.notesHere.trial()
+	b.barred, b.unbar = map[string]string{}, map[string]func(string) string{}
 	for _, p := range places {
 		common := p.common()
 		if _, known := b.barred[common]; known || common == "" || b.notesHere == nil || len(b.notesHere.own(common)) > 0 || b.notesHere[common].Link != "" {
 			continue
 		}
-		delete(before.tree.Files, path.Join(trialRoot, common)) // at most a block of ours
-		after := before.with(common, trialText, "")
+		before := b.notesHere.trial().Without(common) // at most a block of ours
+		after := before.WithFile(common, trialText)
 		for _, q := range places {
 			for _, name := range slices.Sorted(maps.Keys(b.notesHere)) {
 				text := b.notesHere.own(name)
-				if len(text) == 0 || b.notesHere[name].Link != "" || before.copies(q.program, text) < 1 || after.copies(q.program, text) > 0 {
+				if len(text) == 0 || b.notesHere[name].Link != "" {
 					continue
 				}
-				b.barred[common] = fmt.Sprintf("%s would take the place of %s, the notes of this project, for %s", common, name, q.rt.ID)
+				folder := b.folderOf(name)
+				if before.Copies(q.program, folder, text) < 1 || after.Copies(q.program, folder, text) > 0 {
+					continue
+				}
+				b.barred[common] = fmt.Sprintf("%s would take the place of %s, the notes of %s, for %s", common, name, cmp.Or(folder, "this project"), q.rt.ID)
+				b.unbar[common] = func(id string) string { return unbar(folder, name, common, id) }
 			}
 		}
 	}
@@ -222,6 +193,9 @@ func (b *builder) sharesSeed(p place, places []place, w bundleRequest, name stri
 		return false
 	}
 	own, common := p.scope.Instructions[0], p.common()
+	if b.barred[common] != "" {
+		return false
+	}
 	if len(b.notesHere.own(own)) > 0 && b.notesHere[own].Link == "" || slices.ContainsFunc(w.part.Seeds, func(f bundle.File) bool { return f.Rel == path.Base(common) }) {
 		return false
 	}
@@ -236,8 +210,8 @@ func (b *builder) reportWaits() {
 		if len(w.ids) > 1 {
 			verb, whose = "wait", "their"
 		}
-		b.cannot(reconcile.Address("rules:"+common), w.origin, "%s %s for %s rules: %s; to move these notes to %s, where every program reads them: aisync add runtime %s --move-notes",
-			list(w.ids), verb, whose, b.barred[common], common, w.ids[0])
+		b.cannot(reconcile.Address("rules:"+common), w.origin, "%s %s for %s rules: %s; %s",
+			list(w.ids), verb, whose, b.barred[common], b.unbar[common](w.ids[0]))
 	}
 }
 
@@ -252,7 +226,7 @@ func (b *builder) apart(p place, places []place) bool {
 	own := p.scope.Instructions[0]
 	return len(b.notesHere.own(own)) > 0 && b.notesHere[own].Link == "" && len(b.notesHere.own(p.common())) > 0 && b.notesHere[p.common()].Link == "" &&
 		!slices.ContainsFunc(places, func(q place) bool { return slices.Contains(q.scope.RulesAlso, p.scope.Rules) }) &&
-		b.notesHere.trial().copies(p.program, b.notesHere.own(p.common())) == 0
+		b.notesHere.trial().Copies(p.program, "", b.notesHere.own(p.common())) == 0
 }
 
 // bringIn makes the program of p read the common instruction file, if that
@@ -298,36 +272,51 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 	type form struct {
 		name string
 		leaf reconcile.Leaf
-		tree trial
+		tree loads.Trial
 	}
-	now := b.tried.with(common, string(b.notesHere[common].outside)+trialText, "")
+	now := b.tried.WithFile(common, string(b.notesHere[common].outside)+trialText)
+	if apart := p.scope.ImportsApart; apart != nil && b.notesHere[apart.Path].Link == Beside(apart.Path, common) {
+		now = now.Without(apart.Path) // as it is without the form that was chosen before
+	}
 	var forms []form
-	_, there := b.notesHere[own]
-	if seeded := b.targets[fileAt(own)] != nil; b.notesHere != nil && !b.noLinks && !seeded && (!there || here.Link == to) {
-		forms = append(forms, form{"link:" + own, reconcile.Leaf{Body: link.To(to), Origin: origin}, now.with(own, "", to)})
+	linked := func(at string) {
+		n, there := b.notesHere[at]
+		if to := Beside(at, common); b.notesHere != nil && !b.noLinks && b.targets[fileAt(at)] == nil && (!there || n.Link == to) {
+			forms = append(forms, form{"link:" + at, reconcile.Leaf{Body: link.To(to), Origin: origin}, now.WithLink(at, to)})
+		}
 	}
+	linked(own)
 	line := func(at spec.ImportLine) {
 		leaf := reconcile.Leaf{Key: reconcile.LeafKey(merge.LineKey(at.Line)), Body: file.Line(""), Own: reconcile.Member, Origin: origin}
-		forms = append(forms, form{"file:" + at.Path, leaf, now.with(at.Path, string(b.notesHere[at.Path].outside)+"\n"+at.Line+"\n", "")})
+		text := string(b.notesHere[at.Path].outside)
+		if !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == at.Line }) { // else it is there, the person's or ours
+			text += "\n" + at.Line + "\n"
+		}
+		forms = append(forms, form{"file:" + at.Path, leaf, now.WithFile(at.Path, text)})
 	}
 	if here.Link != to || len(forms) == 0 { // else the person's link stays
 		line(spec.ImportLine{Path: own, Line: p.scope.Imports})
 	}
 	if p.scope.ImportsApart != nil && here.Link != to {
 		line(*p.scope.ImportsApart)
+		linked(p.scope.ImportsApart.Path)
 	}
 	best, least := 0, -1
 	var twice []string
 	for i, f := range forms {
 		var more []string
 		for _, q := range places {
-			n := f.tree.copies(q.program, []byte(trialText))
+			n := f.tree.Copies(q.program, "", []byte(trialText))
 			if n > 1 || n < 0 && f.name == "file:"+own && slices.Contains(q.scope.Follows, own) && q.common() == common {
 				more = append(more, q.rt.ID)
 			}
 		}
-		if least < 0 || len(more) < least {
-			best, least, twice = i, len(more), more
+		faults := 2 * len(more)
+		if f.tree.Copies(p.program, "sub", []byte(trialText)) == 0 {
+			faults++
+		}
+		if least < 0 || faults < least {
+			best, least, twice = i, faults, more
 		}
 	}
 	f := forms[best]
@@ -337,8 +326,12 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		format = merge.Markdown
 	}
 	b.leaf(reconcile.Address(f.name), format, f.leaf, p.rt.ID)
-	if format != "" && b.notesHere != nil && !b.noLinks && f.tree.copiesFrom(trialRoot+"/sub", p.program, []byte(trialText)) == 0 {
-		b.note(false, origin, "%s, started in a folder below this one, does not follow the import of %s; with a link it would: aisync add runtime %s --move-notes", p.rt.ID, common, p.rt.ID)
+	if format != "" && b.notesHere != nil && f.tree.Copies(p.program, "sub", []byte(trialText)) == 0 {
+		how := "with a link it would: aisync add runtime " + p.rt.ID + " --move-notes"
+		if b.noLinks {
+			how = "with a link it would, but git keeps none here (core.symlinks is false)"
+		}
+		b.note(false, origin, "%s, started in a folder below this one, does not follow the import of %s; %s", p.rt.ID, common, how)
 	}
 	if len(twice) > 0 {
 		b.note(true, joined(origin, p.origin), "%s is read twice by %s, by itself and from %s; to make one file of both: aisync add runtime %s --move-notes", common, list(twice), own, p.rt.ID)
@@ -366,7 +359,7 @@ func (b *builder) unshared(places []place) {
 		var readers, others []string
 		var origin []reconcile.Position
 		for _, q := range places {
-			switch n := b.tried.copies(q.program, text); {
+			switch n := b.tried.Copies(q.program, "", text); {
 			case n > 0:
 				readers = append(readers, q.rt.ID)
 			case n == 0:

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/chain"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/internal/merge"
@@ -24,7 +23,9 @@ func (b *builder) part(p place, w bundleRequest) {
 	own := w.part.Runtime(p.rt.ID)
 	b.addRules(w, own.Rules, p.rt.ID)
 	b.addInstructions(p, w, own.Instructions)
-	b.ownFiles(p, w)
+	if !w.again {
+		b.ownFiles(p, w)
+	}
 }
 
 // ownFiles declares the programs, settings and other files that a bundle holds
@@ -32,10 +33,32 @@ func (b *builder) part(p place, w bundleRequest) {
 func (b *builder) ownFiles(p place, w bundleRequest) {
 	own := w.part.Runtime(p.rt.ID)
 	b.files(p, w, p.scope.Hooks, "hook programs", own.Hooks)
-	b.files(p, w, p.scope.Dir, "files", own.Others)
+	agents, others := p.ownAgents(own.Others)
+	if len(agents) > 0 {
+		b.files(p, w, p.scope.Agents.Path, "subagents", agents)
+	}
+	b.files(p, w, p.scope.Dir, "files", others)
 	for _, d := range own.Settings {
 		b.fragment(p, d.Text, d.Path, w.label, func(string) []reconcile.Position { return w.origin })
 	}
+}
+
+// ownAgents splits off the subagents among the files of a bundle for the program
+// of p, if these do not lie in the program's folder, with names below their own.
+func (p place) ownAgents(files []bundle.File) (agents, others []bundle.File) {
+	f := p.scope.Agents
+	if f == nil || strings.HasPrefix(f.Path, p.scope.Dir+"/") {
+		return nil, files
+	}
+	for _, o := range files {
+		if rel, ok := strings.CutPrefix(o.Rel, "agents/"); ok {
+			o.Rel = rel
+			agents = append(agents, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	return agents, others
 }
 
 // sourceBody is the unchanged content of a bundle's file.
@@ -172,13 +195,19 @@ func (b *builder) seeds(places []place, w bundleRequest) {
 				return
 			}
 			for _, file := range slices.Concat(p.scope.Instructions, []string{p.common()}) {
-				if file != "" && path.Base(file) == f.Rel {
+				if file != "" && path.Base(file) == f.Rel && b.barred[file] == "" {
 					b.leaf(fileAt(file), merge.Markdown, reconcile.Leaf{Key: reconcile.Seed, Body: sourceBody(f), Own: reconcile.SeedOnly, Origin: w.origin}, w.label)
 					return
 				}
 			}
 		}
-		b.note(false, w.origin, "%s of %s is not used: no runtime here reads it", f.Rel, w.label)
+		why := "no runtime here reads it"
+		for _, p := range among {
+			if common := p.common(); path.Base(common) == f.Rel && b.barred[common] != "" {
+				why = b.barred[common]
+			}
+		}
+		b.note(false, w.origin, "%s of %s is not used: %s", f.Rel, w.label, why)
 	}
 	for _, f := range w.part.Seeds {
 		seed(f, places)
@@ -204,7 +233,7 @@ func (b *builder) agents(w bundleRequest, wanted bool) {
 
 // ignores appends the lines of a bundle to .gitignore.
 func (b *builder) ignores(w bundleRequest) {
-	for _, line := range w.part.Ignore {
+	for _, line := range w.below(w.part.Ignore) {
 		b.leaf(fileAt(".gitignore"), merge.Text, reconcile.Leaf{
 			Key:    reconcile.LeafKey(merge.LineKey(line)),
 			Body:   file.Line("# --- " + w.part.Name + " ruleset ---"),
@@ -230,7 +259,7 @@ func (b *builder) gitHooks(wishes []bundleRequest, repository bool, active func(
 	switch {
 	case len(files) == 0:
 	case !repository:
-		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: %s", list(names), outside(b.owner))
+		b.note(true, origin, "the git hooks in githooks/ (%s) are not wired: %s", list(names), chain.Outside(b.owner.ProjectDir()))
 	default:
 		var found Hooks
 		if active != nil {
@@ -238,30 +267,6 @@ func (b *builder) gitHooks(wishes []bundleRequest, repository bool, active func(
 		}
 		b.wireHooks(found, files, names, origin)
 	}
-}
-
-// outside says why a project's git hooks are not wired, and what to do if it is
-// a part of a larger repository.
-func outside(project reconcile.Owner) string {
-	const why = "this folder is not the root of a git repository"
-	dir := project.ProjectDir()
-	for top := filepath.Dir(dir); top != dir && top != filepath.Dir(top); top = filepath.Dir(top) {
-		if IsGit(top) {
-			rel, err := filepath.Rel(top, filepath.Join(dir, "githooks"))
-			if err != nil {
-				return why
-			}
-			return why + ", but of a part of one; to run them for all of it: git config core.hooksPath " + filepath.ToSlash(rel)
-		}
-	}
-	return why
-}
-
-// IsGit reports whether dir is the root of a git work tree: a repository, a
-// linked work tree or a submodule.
-func IsGit(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, ".git"))
-	return err == nil && (info.IsDir() || info.Mode().IsRegular())
 }
 
 // hookNotes reports, once for each bundle, the runtimes for which its hooks do

@@ -14,6 +14,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile/resource"
 	"aisync.dev/aisync/schema/spec"
@@ -211,13 +212,13 @@ func TestGitHooksAreWiredOnlyInARepository(t *testing.T) {
 		t.Errorf("declares:\n%s", show(d))
 	}
 	dir := t.TempDir()
-	if IsGit(dir) {
+	if gitrepo.IsTop(dir) {
 		t.Error("an empty folder counts as a repository")
 	}
 	if err := os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: ../x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if !IsGit(dir) {
+	if !gitrepo.IsTop(dir) {
 		t.Error("a linked work tree does not count as a repository")
 	}
 }

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sort"
 
@@ -20,70 +19,99 @@ type Project struct {
 	Spec     *spec.Project
 	Runtimes []spec.Runtime // the whole catalog
 	Sources  *bundle.Sources
-	Lent     []spec.Source // bundle sources of the host, for names that the project does not know; used with a warning
-	Git      bool          // IsGit(Spec.Dir)
-	Notes    Notes         // as ReadNotes returns them; nil: unknown, and nothing is linked
-	NoLinks  bool          // links cannot be had below Spec.Dir
-	Hooks    func() Hooks  // called at most once for the active git hooks; nil: none
+	Lent     []spec.Source          // bundle sources of the host, for names that the project does not know; used with a warning
+	Git      bool                   // gitrepo.IsTop(Spec.Dir)
+	Notes    Notes                  // as ReadNotes returns them; nil: unknown, and nothing is linked
+	NoLinks  bool                   // links cannot be had below Spec.Dir
+	Hooks    func() Hooks           // called at most once for the active git hooks; nil: none
+	Made     func(name string) bool // whether aisync made a file; nil: none
+	Carried  func(name string) bool // whether git carries a file, for the person's own layer; nil: it carries none
 }
 
 // Declare returns everything the project's spec asks of runtimes, with the
 // project as owner. The error joins all problems; the declarations are
 // incomplete then.
 func (p Project) Declare(ctx context.Context) (Decls, error) {
-	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
-	b.dir = p.Spec.Dir
-	b.notesHere, b.noLinks, b.tried = p.Notes, p.NoLinks, p.Notes.trial()
+	b := p.declare(ctx)
+	d, err := b.done()
+	if p.Spec.Local == nil || err != nil {
+		return d, err
+	}
+	own, err := p.own(ctx, b)
+	d.Add(own)
+	return d, err
+}
+
+// places are the runtimes that p names, and those of more, sorted.
+func (p Project) places(b *builder, more []spec.Named) []place {
 	var places []place
-	for _, r := range p.Spec.Runtimes {
+	for _, r := range slices.Concat(p.Spec.Runtimes, more) {
+		if slices.ContainsFunc(places, func(q place) bool { return q.rt.ID == r.Value }) {
+			continue
+		}
 		if rt, ok := b.lookup(r.Value, r.Pos, p.Runtimes); ok {
 			places = append(places, place{rt, rt.Project, from(r.Pos), program(&rt, p.Runtimes)})
 		}
 	}
 	sortPlaces(places)
-	wishes := p.requests(ctx, b)
-	for _, w := range wishes {
+	return places
+}
+
+// declare collects what p asks for.
+func (p Project) declare(ctx context.Context) *builder {
+	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
+	b.dir = p.Spec.Dir
+	b.subfolders = p.Spec.Folders()
+	b.notesHere, b.noLinks, b.tried = p.Notes, p.NoLinks, p.Notes.trial()
+	places := p.places(b, nil)
+	b.bar(places)
+	b.wishes = p.requests(ctx, b)
+	for _, w := range b.wishes {
 		b.addRules(w, w.part.Rules, "")
 		for _, pl := range places {
 			b.part(pl, w)
 		}
 		b.neutral(places, w)
-		b.skills(places, w.label, w.origin, w.part.Skills(), true)
-		b.seeds(places, w)
+		if w.again {
+			b.ignores(w)
+			continue
+		}
+		b.skills(places, w.label, w.origin, w.part.Skills(), w.folder == "" || b.hasCommonRules())
+		if w.folder == "" {
+			b.seeds(places, w)
+		} else {
+			b.unseeded(w)
+		}
 		b.ignores(w)
 		b.agents(w, p.Spec.Agents.Sessions.On)
 		b.hookNotes(places, w)
 		b.problems(w.origin, w.label, w.part.Problems)
 	}
+	own := p.agentHooks(b, places, b.wishes)
+	p.noteNestings(b)
+	b.limitRules()
 	b.placeRules(places)
 	if !p.Spec.NoGitHooks {
-		b.gitHooks(wishes, p.Git, p.Hooks)
+		b.gitHooks(slices.Concat(b.wishes, own), p.Git, p.Hooks)
 	}
 	b.ownSettings(places, p.Spec.Settings, func(string) bool { return false })
-	b.mcp(places, p.Spec.MCP)
+	b.mcp(places, slices.Concat(p.Spec.MCP, bundledServers(b.wishes)))
 	b.finish(places)
 	b.reportWaits()
 	b.unshared(places)
-	d, err := b.done()
-	own, wrong := p.own()
-	d.Add(own)
-	return d, errors.Join(err, wrong)
+	return b
 }
 
-// own returns what the person's own layer asks for: settings, in files that git
-// does not carry. The schema has refused programs without such a file.
-func (p Project) own() (Decls, error) {
-	b := newBuilder(reconcile.ProjectOwner(p.Spec.Dir))
-	b.dir, b.local = p.Spec.Dir, true
-	for _, s := range p.Spec.Local.Settings {
-		rt, ok := b.lookup(s.Runtime, s.Pos, p.Runtimes)
-		if !ok {
-			continue
+// bundledServers are the MCP servers of bundles, each at the place that asks for it.
+func bundledServers(wishes []bundleRequest) []spec.MCPServer {
+	var out []spec.MCPServer
+	for _, w := range wishes {
+		for _, m := range w.part.Neutral.Servers {
+			m.Pos = spec.Position(w.origin[0])
+			out = append(out, m)
 		}
-		scope := spec.Scope{Settings: rt.Project.SettingsOwn, Obeys: rt.Project.Obeys}
-		b.ownSettings([]place{{rt: rt, scope: scope, origin: from(s.Pos)}}, []spec.Settings{s}, func(string) bool { return false })
 	}
-	return b.done()
+	return out
 }
 
 // finish declares what depends on everything else.
@@ -99,15 +127,6 @@ func (b *builder) finish(places []place) {
 	}
 }
 
-// PinnedSource names a bundle source at one pin; "" without a pin, as for a
-// folder, which may change at any time.
-func PinnedSource(url, pin string) string {
-	if pin == "" {
-		return ""
-	}
-	return url + "@" + pin
-}
-
 // requests finds the bundles that the project names. The generic rules of a
 // source come once, before its first bundle.
 func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
@@ -120,10 +139,7 @@ func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
 			return
 		}
 		origin := from(ref.Pos)
-		b.used = append(b.used, UsedSource{found.Tree, reconcile.Position(ref.Pos)})
-		for _, label := range []string{".", ref.Name} {
-			b.sources[found.Tree.Name+"//"+label] = PinnedSource(found.Tree.URL, found.Tree.Pinned)
-		}
+		b.use(found.Tree, ref)
 		if kind == bundle.Language {
 			if i, ok := cores[found.Tree]; ok {
 				out[i].origin = joined(out[i].origin, origin)
@@ -131,11 +147,11 @@ func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
 				b.fail(origin, "bundle source %q: %w", found.Tree.Name, err)
 			} else {
 				cores[found.Tree] = len(out)
-				out = append(out, bundleRequest{found.Tree.Name + "//.", core, origin})
+				out = append(out, bundleRequest{label: found.Tree.Name + "//.", part: core, origin: origin})
 			}
 		}
 		if found.Part.Kind != bundle.Core {
-			out = append(out, bundleRequest{found.Tree.Name + "//" + ref.Name, found.Part, origin})
+			out = append(out, bundleRequest{label: found.Tree.Name + "//" + ref.Name, part: found.Part, origin: origin})
 		}
 	}
 	for _, ref := range p.Spec.Bundles {
@@ -144,22 +160,26 @@ func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
 	for _, ref := range p.Spec.Teams {
 		add(bundle.Team, ref)
 	}
-	return out
+	return p.folderRequests(ctx, b, out)
 }
 
 // sources are the project's. For a name that only the host knows, the host's
 // source is used with a warning, because a teammate may not have it.
 func (p Project) sources(b *builder, ref spec.BundleRef) []spec.Source {
 	named := func(s spec.Source) bool { return s.Name == ref.Source }
-	if ref.Source == "" || slices.ContainsFunc(p.Spec.Sources, named) {
-		return p.Spec.Sources
+	own := p.Spec.SourcesOf(ref)
+	if b.local {
+		return slices.Concat(own, p.Lent)
+	}
+	if ref.Source == "" || slices.ContainsFunc(own, named) {
+		return own
 	}
 	i := slices.IndexFunc(p.Lent, named)
 	if i < 0 {
-		return p.Spec.Sources
+		return own
 	}
 	b.note(true, from(ref.Pos), "source %s is known to this host only; name it in the project's sources, so that everyone gets the same files", ref.Source)
-	return append(slices.Clone(p.Spec.Sources), p.Lent[i])
+	return append(slices.Clone(own), p.Lent[i])
 }
 
 // lookup finds a runtime in the catalog.

@@ -66,7 +66,9 @@ func (b *builder) prompts(places []place, w bundleRequest, what string, files []
 
 // brings reports whether a bundle has target in the form of p's program.
 func (p place) brings(part *bundle.Part, target string) bool {
-	return slices.ContainsFunc(part.Runtime(p.rt.ID).Others, func(f bundle.File) bool { return path.Join(p.scope.Dir, f.Rel) == target })
+	agents, others := p.ownAgents(part.Runtime(p.rt.ID).Others)
+	return slices.ContainsFunc(agents, func(f bundle.File) bool { return path.Join(p.scope.Agents.Path, f.Rel) == target }) ||
+		slices.ContainsFunc(others, func(f bundle.File) bool { return path.Join(p.scope.Dir, f.Rel) == target })
 }
 
 // loss is what programs lose of one command or subagent.

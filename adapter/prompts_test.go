@@ -85,11 +85,14 @@ name: critic
 readonly: true
 ---
 For Cursor.
-`, "claude", "cursor")
+-- languages/a/runtimes/codex/agents/critic.toml --
+name = "critic"
+developer_instructions = "For Codex."
+`, "claude", "codex", "cursor")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree := written(t, d.Declarations); !strings.Contains(tree[".cursor/agents/critic.md"], "For Cursor.") || strings.Contains(show(d), "warning:") {
+	if tree := written(t, d.Declarations); !strings.Contains(tree[".cursor/agents/critic.md"], "For Cursor.") || !strings.Contains(tree[".codex/agents/critic.toml"], "For Codex.") || strings.Contains(show(d), "warning:") {
 		t.Errorf("wrote %v\n%s", tree, show(d))
 	}
 }

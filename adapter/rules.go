@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"aisync.dev/aisync/adapter/cover"
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/frontmatter"
@@ -29,6 +30,9 @@ type rule struct {
 	readers []string    // of a list of rules: the runtimes that need it
 	label   string
 	origin  []reconcile.Position
+	folders []string // of the project, to which it is limited; none: the whole project
+	bare    string   // of a rule for folders: rel in its bundle
+	plain   []byte   // of a rule for folders: text before it was limited
 }
 
 // addRules records the rules that programs must load. only is the runtime of
@@ -36,7 +40,7 @@ type rule struct {
 func (b *builder) addRules(w bundleRequest, files []bundle.File, only string) {
 	b.rules = slices.Grow(b.rules, len(files))
 	for _, f := range files {
-		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, kind: f.About.Kind, globs: f.About.Globs, src: f, label: w.label, origin: w.origin}
+		r := rule{rel: f.Rel, text: f.Text, title: f.About.Title, kind: f.About.Kind, globs: f.About.Globs, src: f, label: w.label, origin: w.origin, folders: w.folders()}
 		switch {
 		case only != "":
 			r.only = []string{only}
@@ -52,9 +56,11 @@ func (b *builder) addRules(w bundleRequest, files []bundle.File, only string) {
 func (b *builder) addInstructions(p place, w bundleRequest, docs []bundle.Document) {
 	for _, d := range docs {
 		content := strings.TrimRight(string(d.Text), "\n") + "\n"
-		i := slices.IndexFunc(b.rules, func(r rule) bool { return r.src.Path == "" && slices.Equal(r.only, []string{p.rt.ID}) })
+		i := slices.IndexFunc(b.rules, func(r rule) bool {
+			return r.src.Path == "" && slices.Equal(r.only, []string{p.rt.ID}) && slices.Equal(r.folders, w.folders())
+		})
 		if i < 0 {
-			b.rules = append(b.rules, rule{rel: "instructions.md", text: []byte(content), title: "for " + p.rt.ID, only: []string{p.rt.ID}, label: w.label, origin: w.origin})
+			b.rules = append(b.rules, rule{rel: "instructions.md", text: []byte(content), title: "for " + p.rt.ID, only: []string{p.rt.ID}, label: w.label, origin: w.origin, folders: w.folders()})
 			continue
 		}
 		r := &b.rules[i]
@@ -67,7 +73,7 @@ func (b *builder) addInstructions(p place, w bundleRequest, docs []bundle.Docume
 
 // body is the rule as a file of a form.
 func (r rule) body(form string) reconcile.Body {
-	if form == render.Plain && r.src.Path != "" {
+	if form == render.Plain && r.src.Path != "" && len(r.folders) == 0 {
 		return madeOf(r.src, reconcile.Fingerprint(r.src.Digest), 0o644, nil)
 	}
 	text := render.RuleFile(form, r.text)
@@ -75,15 +81,25 @@ func (r rule) body(form string) reconcile.Body {
 		return file.Whole(text, 0o644)
 	}
 	sum := sha256.Sum256(text)
-	return madeOf(r.src, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
+	digest := "sha256:" + hex.EncodeToString(sum[:])
+	if digest == r.src.Digest {
+		return madeOf(r.src, reconcile.Fingerprint(digest), 0o644, nil)
+	}
+	return madeOf(r.src, reconcile.Fingerprint(digest), 0o644, func(src []byte) []byte {
+		if len(r.folders) > 0 {
+			src = frontmatter.ScopeTo(r.folders, src)
+		}
 		return render.RuleFile(form, src)
 	})
 }
 
 // identity is equal for rules with the same text, and holds no reference to a file.
 func (r rule) identity() string {
-	if r.src.Digest != "" {
+	switch {
+	case r.src.Digest != "":
 		return r.src.Digest
+	case r.plain != nil:
+		return string(r.plain)
 	}
 	return string(r.text)
 }
@@ -99,7 +115,6 @@ func (r rule) isFor(p place) bool {
 // possible, and declares the files. A rule keeps its kind for every program:
 // what one cannot load for some files alone is named for it in a list.
 func (b *builder) placeRules(places []place) {
-	b.bar(places)
 	b.rules = b.distinct(b.rules)
 	var groups [][]rule // of one kind, for the same runtimes
 	for _, r := range b.rules {
@@ -157,10 +172,10 @@ const (
 // placeAlways places rules that hold always and are all for the same runtimes.
 func (b *builder) placeAlways(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
-	consumers := make([]consumer, len(places))
+	consumers := make([]cover.Consumer, len(places))
 	for i, p := range places {
 		s, block, folder := b.alwaysConsumer(p, places, rules[0].isFor(p))
-		if consumers[i] = s; !s.wants {
+		if consumers[i] = s; !s.Wants {
 			continue
 		}
 		if _, ok := price[folder]; folder != "" && !ok {
@@ -173,7 +188,7 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 			}
 		}
 	}
-	chosen := cover(price, consumers)
+	chosen := cover.Choose(price, consumers)
 	for _, folder := range chosen {
 		for _, r := range rules {
 			if f, ok := form[folder]; ok {
@@ -184,27 +199,27 @@ func (b *builder) placeAlways(places []place, rules []rule) {
 		}
 	}
 	for i, p := range places {
-		b.told(p, consumers[i].finds(chosen), rules)
+		b.told(p, consumers[i].Finds(chosen), rules)
 	}
 }
 
 // alwaysConsumer says from where the program of p loads rules that hold always. It
 // also returns the block and the folder of the program that can hold them.
-func (b *builder) alwaysConsumer(p place, places []place, wants bool) (s consumer, block, folder string) {
-	s = consumer{wants: wants, loads: slices.Clone(p.scope.RulesAlso)}
+func (b *builder) alwaysConsumer(p place, places []place, wants bool) (s cover.Consumer, block, folder string) {
+	s = cover.Consumer{Wants: wants, Loads: slices.Clone(p.scope.RulesAlso)}
 	block, folder = p.scope.RulesBlock, p.scope.Rules
 	if b.barred[block] != "" || b.apart(p, places) {
 		block = ""
 	}
 	if block != "" {
-		s.loads = append(s.loads, block)
+		s.Loads = append(s.Loads, block)
 	}
 	switch {
 	case folder == "":
 	case p.scope.RulesRef != nil:
-		s.told = folder
+		s.Told = folder
 	default:
-		s.loads = append(s.loads, folder)
+		s.Loads = append(s.Loads, folder)
 	}
 	return s, block, folder
 }
@@ -213,7 +228,7 @@ func (b *builder) alwaysConsumer(p place, places []place, wants bool) (s consume
 func (b *builder) ruleFile(folder, form string, r rule) string {
 	target := path.Join(folder, render.RuleName(form, r.rel))
 	b.leaf(fileAt(target), "", reconcile.Leaf{Body: r.body(form), Origin: r.origin}, r.label)
-	if len(r.only) == 0 && r.readers == nil && (form == render.Plain || form == render.Paths) {
+	if len(r.only) == 0 && len(r.folders) == 0 && r.readers == nil && (form == render.Plain || form == render.Paths) {
 		if b.holds[folder] == nil {
 			b.holds[folder] = map[string]bool{}
 		}
@@ -237,17 +252,17 @@ func (p place) native(kind frontmatter.Kind) bool {
 // loads.
 func (b *builder) placeWaiting(places []place, rules []rule) {
 	price, form := map[string]int{}, map[string]string{}
-	consumers := make([]consumer, len(places))
+	consumers := make([]cover.Consumer, len(places))
 	for i, p := range places {
-		s := consumer{loads: p.scope.RulesAlso}
-		if s.wants = rules[0].isFor(p) && p.native(rules[0].kind); s.wants {
+		s := cover.Consumer{Loads: p.scope.RulesAlso}
+		if s.Wants = rules[0].isFor(p) && p.native(rules[0].kind); s.Wants {
 			price[p.scope.Rules], form[p.scope.Rules] = priceFolder, p.scope.RulesForm
-			s.best = p.scope.Rules
-			s.loads = append([]string{s.best}, s.loads...)
+			s.Best = p.scope.Rules
+			s.Loads = append([]string{s.Best}, s.Loads...)
 		}
 		consumers[i] = s
 	}
-	chosen := cover(price, consumers)
+	chosen := cover.Choose(price, consumers)
 	for _, folder := range chosen {
 		for _, r := range rules {
 			b.ruleFile(folder, form[folder], r)
@@ -259,7 +274,7 @@ func (b *builder) placeWaiting(places []place, rules []rule) {
 		switch {
 		case !rules[0].isFor(p):
 		case p.native(rules[0].kind):
-			b.told(p, consumers[i].finds(chosen), rules)
+			b.told(p, consumers[i].Finds(chosen), rules)
 		default:
 			readers = append(readers, p.rt.ID)
 			kept = cmp.Or(kept, p.scope.RulesKept)
@@ -274,7 +289,7 @@ func (b *builder) placeWaiting(places []place, rules []rule) {
 		kept, keptForm = chosen[0], form[chosen[0]]
 	}
 	if kept == "" {
-		b.note(true, origin, "the rules of %s that do not hold always are not for %s, which has no place for them in this scope", labels, list(readers))
+		b.note(true, origin, "the rules of %s that do not hold always are not for %s, which has no place for them %s", labels, list(readers), b.here(theirBundle))
 		return
 	}
 	for _, r := range rules {
@@ -284,53 +299,12 @@ func (b *builder) placeWaiting(places []place, rules []rule) {
 	}
 }
 
-// listing is a rule that some programs learn of by a line.
-type listing struct {
-	readers []string
-	rule    rule
-	file    string
-}
-
-// lists returns the lines as rules that hold always, one for each set of
-// programs.
-func (b *builder) lists() []rule {
-	var out []rule
-	for _, l := range b.listed {
-		i := slices.IndexFunc(out, func(r rule) bool { return slices.Equal(r.readers, l.readers) })
-		if i < 0 {
-			name := "aisync-index.md"
-			if len(out) > 0 {
-				name = "aisync-index-" + strings.Join(l.readers, "-") + ".md"
-			}
-			out, i = append(out, rule{rel: name, title: "rules to read when they apply", readers: l.readers, text: []byte("# Rules to read when they apply\n\n"), label: l.rule.label}), len(out)
-		}
-		r := &out[i]
-		r.text = append(r.text, "- "+l.rule.sentence(l.file)+"\n"...)
-		r.origin = joined(r.origin, l.rule.origin)
-	}
-	return out
-}
-
-// sentence says when to read a rule. Programs that load the rule by themselves
-// see it too.
-func (r rule) sentence(file string) string {
-	when := "before you touch `" + strings.Join(r.globs, "`, `") + "`"
-	if r.kind == frontmatter.OnRequest {
-		when = "for: " + r.src.About.Description
-	}
-	s := "If your program has not given you this rule already, read `" + file + "` " + when
-	if len(r.only) > 0 {
-		s += "; it is for " + list(r.only)
-	}
-	return s + "."
-}
-
 // completeFolders records for each program the folder of its rules that holds
 // all of them, for the skills that refer to it.
 func (b *builder) completeFolders(places []place) {
 	all := map[string]bool{}
 	for _, r := range b.rules {
-		if len(r.only) == 0 {
+		if len(r.only) == 0 && len(r.folders) == 0 {
 			all[r.rel] = true
 		}
 	}
@@ -357,7 +331,7 @@ func (b *builder) told(p place, found []string, rules []rule) {
 		b.wait(p, origin)
 		return
 	case len(found) == 0:
-		b.note(true, origin, "the rules of %s are not for %s, which has no place for them in this scope", labels, p.rt.ID)
+		b.note(true, origin, "the rules of %s are not for %s, which has no place for them %s", labels, p.rt.ID, b.here(theirBundle))
 		return
 	case len(found) > 1:
 		b.note(true, joined(origin, p.origin), "%s loads the rules of %s from %s: other runtimes here need each of them", p.rt.ID, labels, strings.Join(found, " and from "))
@@ -386,3 +360,14 @@ func askers(rules []rule) (string, []reconcile.Position) {
 	}
 	return list(labels), origin
 }
+
+// here says where a program has no place for something, and what puts that into
+// all projects instead.
+func (b *builder) here(instead string) string {
+	if b.local {
+		return "in this project that is one person's; to have them in all your projects, name " + instead + " of your host"
+	}
+	return "in this scope"
+}
+
+const theirBundle = "their bundle under bundles"

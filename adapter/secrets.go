@@ -2,10 +2,12 @@ package adapter
 
 import (
 	"cmp"
+	"strings"
 
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
+	"aisync.dev/aisync/schema/reference"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -19,43 +21,70 @@ type Secrets struct {
 
 // server is m with the values of the secrets that f cannot refer to. If one is
 // not available now, what was written before stays.
-func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, error) {
+func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, []render.Loss, error) {
 	real, shown := m, m
 	var missing error
+	value := func(from spec.Secret, otherwise string) string {
+		text, err := s.Value(from)
+		switch {
+		case err == nil:
+			return text
+		case otherwise == "" && missing == nil:
+			missing = err
+		}
+		return otherwise
+	}
 	fill := func(list []spec.EnvVar, alone func(spec.EnvVar) spec.MCPServer) (values, names []spec.EnvVar) {
 		for _, v := range list {
 			named := v
-			if _, err := render.Server(f, alone(v)); err != nil && v.Secret != nil {
-				text, err := s.Value(*v.Secret)
-				if err != nil && missing == nil {
-					missing = err
-				}
-				v = spec.EnvVar{Name: v.Name, Value: text}
-				named = spec.EnvVar{Name: v.Name, Value: "(the secret " + cmp.Or(named.Secret.Env, named.Secret.File) + ")"}
+			if _, _, err := render.Server(f, alone(v)); err != nil {
+				v.Value, named.Value = filled(v, value)
+				v.Secret, named.Secret = nil, nil
 			}
 			values, names = append(values, v), append(names, named)
 		}
 		return values, names
 	}
 	real.Env, shown.Env = fill(m.Env, func(v spec.EnvVar) spec.MCPServer {
-		return spec.MCPServer{Name: m.Name, Command: m.Command, URL: m.URL, Env: []spec.EnvVar{v}}
+		return spec.MCPServer{Command: "command", Env: []spec.EnvVar{v}}
 	})
 	real.Headers, shown.Headers = fill(m.Headers, func(v spec.EnvVar) spec.MCPServer {
-		return spec.MCPServer{Name: m.Name, Command: m.Command, URL: m.URL, Headers: []spec.EnvVar{v}}
+		return spec.MCPServer{URL: "https://localhost", Headers: []spec.EnvVar{v}}
 	})
 	if missing != nil {
 		if print, ok := s.Recorded(target, key); ok && file.IsSealed(print) {
-			return file.Kept(print), nil
+			return file.KeptObject(print, serverFields(f)), nil, nil
 		}
-		return nil, missing
+		return nil, nil, missing
 	}
-	value, err := render.Server(f, real)
+	written, lost, err := render.Server(f, real)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	words, err := render.Server(f, shown)
+	words, _, err := render.Server(f, shown)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return file.Secret(value, words, s.Seal), nil
+	return file.SecretObject(written, words, s.Seal, serverFields(f)), lost, nil
+}
+
+// filled is the text of v with the values of its secrets, and the one with their
+// names in their place.
+func filled(v spec.EnvVar, value func(from spec.Secret, otherwise string) string) (real, shown string) {
+	name := func(s spec.Secret) string { return "(the secret " + cmp.Or(s.Env, s.File) + ")" }
+	if v.Secret != nil {
+		return reference.Escape(value(*v.Secret, "")), name(*v.Secret)
+	}
+	var text, names strings.Builder
+	for _, p := range reference.Split(v.Value) {
+		if p.Variable == "" || p.Variable == reference.Workspace {
+			text.WriteString(p.Source)
+			names.WriteString(p.Source)
+			continue
+		}
+		from := spec.Secret{Env: p.Variable}
+		text.WriteString(reference.Escape(value(from, p.Default)))
+		names.WriteString(name(from))
+	}
+	return text.String(), names.String()
 }

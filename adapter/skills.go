@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/cover"
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/providers/file"
@@ -15,10 +16,10 @@ import (
 
 // skillConsumer says from where the program of p loads skills. Skills with the same
 // name count as one, so finding one twice does no harm.
-func skillConsumer(p place, wants bool) consumer {
-	s := consumer{once: true, wants: wants && p.scope.Skills != "", loads: p.scope.SkillsAlso}
+func skillConsumer(p place, wants bool) cover.Consumer {
+	s := cover.Consumer{Once: true, Wants: wants && p.scope.Skills != "", Loads: p.scope.SkillsAlso}
 	if p.scope.Skills != "" {
-		s.loads = append([]string{p.scope.Skills}, s.loads...)
+		s.Loads = append([]string{p.scope.Skills}, s.Loads...)
 	}
 	return s
 }
@@ -27,14 +28,14 @@ func skillConsumer(p place, wants bool) consumer {
 // skill loads it.
 func skillFolders(places []place, isFor func(place) bool) []string {
 	price := map[string]int{}
-	var consumers []consumer
+	var consumers []cover.Consumer
 	for _, p := range places {
 		s := skillConsumer(p, isFor(p))
-		if consumers = append(consumers, s); s.wants {
+		if consumers = append(consumers, s); s.Wants {
 			price[p.scope.Skills] = 1
 		}
 	}
-	return cover(price, consumers)
+	return cover.Choose(price, consumers)
 }
 
 // skills installs whole skills, with the folder of rules that some refer to.
@@ -59,7 +60,7 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 			}
 		}
 		for _, p := range places {
-			switch found := skillConsumer(p, true).finds(chosen); {
+			switch found := skillConsumer(p, true).Finds(chosen); {
 			case isFor(p) && len(found) == 0:
 				none[p.rt.ID] = append(none[p.rt.ID], s.Name)
 			case !isFor(p) && len(found) > 0:
@@ -136,7 +137,7 @@ func (b *builder) keepRules(places []place) string {
 	}
 	folder := places[i].scope.RulesKept
 	for _, r := range b.rules {
-		if len(r.only) == 0 {
+		if len(r.only) == 0 && len(r.folders) == 0 {
 			b.leaf(fileAt(path.Join(folder, r.rel)), "", reconcile.Leaf{Body: r.body(render.Plain), Origin: r.origin}, r.label)
 		}
 	}

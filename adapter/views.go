@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/ollama"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/link"
 	"aisync.dev/aisync/providers/model"
@@ -128,33 +129,6 @@ func (v viewer) lmStudio(f spec.ModelFile) fsys.LogicalPath {
 	return p
 }
 
-// ollamaManifest is the form of
-// https://github.com/ollama/ollama/blob/main/manifest.
-type ollamaManifest struct {
-	SchemaVersion int           `json:"schemaVersion"`
-	MediaType     string        `json:"mediaType"`
-	Config        ollamaLayer   `json:"config"`
-	Layers        []ollamaLayer `json:"layers"`
-}
-
-type ollamaLayer struct {
-	MediaType string `json:"mediaType"`
-	Digest    string `json:"digest"`
-	Size      int64  `json:"size"`
-}
-
-// ollamaConfig is the minimum that ollama reads of a model beside its header.
-type ollamaConfig struct {
-	ModelFormat  string `json:"model_format"`
-	FileType     string `json:"showntype"`
-	Architecture string `json:"architecture"`
-	OS           string `json:"os"`
-	RootFS       struct {
-		Type    string   `json:"type"`
-		DiffIDs []string `json:"diff_ids"`
-	} `json:"rootfs"`
-}
-
 // ollama declares the blob, a config and, after both, the manifest that keeps
 // ollama from pruning them.
 func (v viewer) ollama() fsys.LogicalPath {
@@ -169,12 +143,12 @@ func (v viewer) ollama() fsys.LogicalPath {
 		return ""
 	}
 	digest := "sha256:" + strings.ToLower(v.of.SHA256)
-	config := ollamaConfig{ModelFormat: "gguf", FileType: v.of.Quant, Architecture: "amd64", OS: "linux"}
+	config := ollama.Config{ModelFormat: "gguf", FileType: v.of.Quant, Architecture: "amd64", OS: "linux"}
 	config.RootFS.Type, config.RootFS.DiffIDs = "layers", []string{digest}
 	text, _ := json.Marshal(config) // plain fields: cannot fail
 	sum := sha256.Sum256(text)
 	configDigest := "sha256:" + hex.EncodeToString(sum[:])
-	layers := []ollamaLayer{{"application/vnd.ollama.image.model", digest, v.of.Size}}
+	layers := []ollama.Layer{{MediaType: "application/vnd.ollama.image.model", Digest: digest, Size: v.of.Size}}
 	blobAt := func(digest string) fsys.LogicalPath {
 		return dir.Join("blobs", strings.Replace(digest, ":", "-", 1))
 	}
@@ -183,18 +157,18 @@ func (v viewer) ollama() fsys.LogicalPath {
 		return v.declare(v.at("file", p), reconcile.Leaf{Body: file.Whole(b, 0o644), Origin: v.origin}, after...)
 	}
 	after := []reconcile.Address{name, whole(blobAt(configDigest), text, name)}
-	for _, part := range ollamaParts(v.chat) {
-		sum := sha256.Sum256(part.text)
-		part.Digest, part.Size = "sha256:"+hex.EncodeToString(sum[:]), int64(len(part.text))
-		layers = append(layers, part.ollamaLayer)
-		after = append(after, whole(blobAt(part.Digest), part.text))
+	for _, part := range ollama.Parts(v.chat) {
+		sum := sha256.Sum256(part.Text)
+		part.Digest, part.Size = "sha256:"+hex.EncodeToString(sum[:]), int64(len(part.Text))
+		layers = append(layers, part.Layer)
+		after = append(after, whole(blobAt(part.Digest), part.Text))
 	}
 	if v.chat == "" {
 		v.b.note(true, v.origin, "ollama does not know the prompt template of model %s, so it passes prompts on as they are and offers no tools; name it in the catalog's entry (chat: \"chatml\")", v.id)
 	}
-	manifest, _ := json.Marshal(ollamaManifest{
+	manifest, _ := json.Marshal(ollama.Manifest{
 		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",
-		Config: ollamaLayer{"application/vnd.docker.container.image.v1+json", configDigest, int64(len(text))},
+		Config: ollama.Layer{MediaType: "application/vnd.docker.container.image.v1+json", Digest: configDigest, Size: int64(len(text))},
 		Layers: layers,
 	}) // plain fields: cannot fail
 	whole(dir.Join("manifests", "registry.ollama.ai", "library", v.id, "latest"), manifest, after...)

@@ -45,13 +45,20 @@ func part(dir string) fs.FS {
 
 // Embedded files are digested once: they are 100 kB of text.
 var (
-	embeddedRuntimes = sync.OnceValue(runtimes)
-	embeddedModels   = sync.OnceValue(models)
+	embeddedRuntimes = sync.OnceValue(func() []spec.Runtime { return runtimes(obeyed) })
+	embeddedPrograms = sync.OnceValue(func() []spec.Runtime {
+		return runtimes(func(string) []spec.Obeyed { return nil })
+	})
+	embeddedModels = sync.OnceValue(models)
 )
 
 // Runtimes returns the embedded runtimes, sorted by ID. The caller owns the
 // slice, but not what its elements point to.
 func Runtimes() []spec.Runtime { return slices.Clone(embeddedRuntimes()) }
+
+// Programs returns the embedded runtimes without what an apply must know of their
+// settings, Obeys: to parse that takes longer than an answer to an agent may.
+func Programs() []spec.Runtime { return slices.Clone(embeddedPrograms()) }
 
 // Commands returns the names of the embedded runtimes' programs, for a search in
 // PATH.

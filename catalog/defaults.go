@@ -20,6 +20,8 @@ func Completed(r spec.Runtime) spec.Runtime {
 	if r.Command != "" && len(r.Detect.Processes) == 0 {
 		r.Detect.Processes = []string{path.Base(r.Command)}
 	}
+	way := WayOf(r)
+	r.Coordination.Startup, r.Coordination.GUPP = way.Startup, way.Rules
 	r.Coordination = completed(r.Coordination)
 	if r.HAL != nil {
 		c := completed(*r.HAL)

@@ -4,6 +4,7 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/hosts/graphics"
 )
 
 // Options select where to look.
@@ -26,6 +28,10 @@ type Options struct {
 	Store    string   // folder for models, below Root; "": none
 	Path     []string // folders of programs; nil: those of PATH. Below Root where that is set
 	Hostname string   // "": the machine's
+	OS       string   // as GOOS; "": this one
+
+	Run   graphics.Run // starts nvidia-smi, sysctl and system_profiler; nil: they are not asked
+	Cache string       // file that keeps their answers for one boot; "": none
 }
 
 // managers are the package managers that can install programs.
@@ -42,16 +48,19 @@ var flags = []string{"avx", "avx2", "avx512f", "avx512_vnni", "avx_vnni", "amx_i
 // with an explanation in Notes. It examines the parts concurrently.
 func Detect(ctx context.Context, o Options) facts.Facts {
 	m, hardware := machine{root: o.Root}, machine{root: o.Kernel}
-	f := facts.Facts{FormatVersion: facts.FormatVersion, OS: runtime.GOOS, Arch: runtime.GOARCH, Hostname: o.Hostname, Programs: map[string]string{}}
+	f := facts.Facts{FormatVersion: facts.FormatVersion, OS: cmp.Or(o.OS, runtime.GOOS), Arch: runtime.GOARCH, Hostname: o.Hostname, Programs: map[string]string{}}
 	if f.Hostname == "" {
 		f.Hostname = m.hostname()
 	}
 	var group sync.WaitGroup
-	var notes [4][]string
+	var notes [3][]string
 	for i, part := range []func() []string{
 		func() []string { return hardware.processors(&f) },
-		func() []string { return hardware.memory(&f) },
-		func() []string { return hardware.graphics(&f) },
+		func() []string {
+			notes := hardware.memory(ctx, &f, o.Run)
+			hardware.graphics(ctx, &f, o)
+			return notes
+		},
 		func() []string {
 			m.software(&f, o.Path)
 			f.Vulkan = m.vulkan()
@@ -108,6 +117,7 @@ func (m machine) software(f *facts.Facts, path []string) {
 			f.Programs[name] = p
 		}
 	}
+	f.LlamaServer = m.buildOf(f.Programs["llama-server"])
 }
 
 // FindProgram returns the absolute path of a program in the folders of path,

@@ -51,10 +51,10 @@ func TestDetectMachine(t *testing.T) {
 	}
 	f.Disks = nil
 	want := facts.Facts{
-		FormatVersion: 1, Hostname: "pearl", OS: f.OS, Arch: f.Arch, Distro: "arch", Product: "Framework Desktop",
+		FormatVersion: facts.FormatVersion, Hostname: "pearl", OS: f.OS, Arch: f.Arch, Distro: "arch", Product: "Framework Desktop",
 		CPU:      facts.CPU{Model: "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", Cores: 2, Threads: 4, Flags: []string{"avx2", "avx512f"}},
 		Memory:   facts.Memory{Total: 131072000 << 10, Physical: 4 << 30, Available: 120000000 << 10},
-		GPUs:     []facts.GPU{{Address: "0000:c1:00.0", Vendor: "1002", Device: "1586", Name: "AMD Radeon 8060S (Strix Halo)", Driver: "amdgpu", VRAM: 536870912, GTT: 115964116992, VRAMFree: 436870912, Unified: true}},
+		GPUs:     []facts.GPU{{Address: "0000:c1:00.0", Vendor: "1002", Device: "1586", Name: "AMD Radeon 8060S (Strix Halo)", Driver: "amdgpu", VRAM: 536870912, GTT: 115964116992, VRAMFree: 436870912, Unified: true, Bandwidth: 256e9, Backends: []string{"vulkan", "rocm"}}},
 		NPUs:     []facts.NPU{{Vendor: "1022", Device: "17f0"}},
 		Vulkan:   true,
 		ROCm:     "gfx1151",
@@ -108,7 +108,7 @@ func TestTheQuantizationFitsTheMachine(t *testing.T) {
 	memory := func(gib int64) facts.Facts { return facts.Facts{Memory: facts.Memory{Total: gib << 30}} }
 	card := func(vram int64) facts.Facts {
 		f := memory(64)
-		f.GPUs = []facts.GPU{{Driver: "nvidia", VRAM: vram << 30}}
+		f.GPUs = []facts.GPU{{Driver: "nvidia", VRAM: vram << 30, Backends: []string{"cuda"}}}
 		return f
 	}
 	pearl, _ := Recorded("pearl")
@@ -127,8 +127,8 @@ func TestTheQuantizationFitsTheMachine(t *testing.T) {
 		"a card of 32 GiB":                      {card(32), "Q6_K", true, "graphics memory"},
 		"a card of 20 GiB":                      {card(20), "Q4_K_M", false, "does not fit"},
 		"little is mapped for the graphics":     {tight, "Q5_K_M", true, "unified memory"},
-		"a card beside a large mapped memory":   {facts.Facts{Memory: facts.Memory{Total: 128 << 30}, GPUs: []facts.GPU{{Vendor: "1002", Device: "744c", Driver: "amdgpu", VRAM: 24 << 30, GTT: 62 << 30}}}, "Q4_K_M", true, "graphics memory"},
-		"the firmware gave it all to the unit":  {facts.Facts{Memory: facts.Memory{Total: 31 << 30}, GPUs: []facts.GPU{{Unified: true, VRAM: 96 << 30, GTT: 15 << 30}}}, "Q6_K", true, "unified memory"},
+		"a card beside a large mapped memory":   {facts.Facts{Memory: facts.Memory{Total: 128 << 30}, GPUs: []facts.GPU{{Vendor: "1002", Device: "744c", Driver: "amdgpu", VRAM: 24 << 30, GTT: 62 << 30}}, Vulkan: true}, "Q4_K_M", true, "graphics memory"},
+		"the firmware gave it all to the unit":  {facts.Facts{Memory: facts.Memory{Total: 31 << 30}, GPUs: []facts.GPU{{Unified: true, VRAM: 96 << 30, GTT: 15 << 30}}, Vulkan: true}, "Q6_K", true, "unified memory"},
 		"too little memory":                     {memory(16), "Q4_K_M", false, "does not fit"},
 		"unknown memory":                        {facts.Facts{}, "Q4_K_M", false, "unknown"},
 		"a card too small for anything is none": {card(2), "Q4_K_M", true, "of memory"},

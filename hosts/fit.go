@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"fmt"
+	"slices"
 
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/schema/spec"
@@ -38,9 +39,18 @@ type Load struct {
 	Shape     *spec.Shape  // nil: unknown; the need is estimated from Weights alone
 	Context   int64        // tokens of one conversation; 0: 32768, or the model's own limit if that is less
 	Sequences int64        // conversations at once, each with Context tokens; 0 is one
-	Cache     string       // type of the cache's numbers: "f16" (also ""), "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"
+	Cache     string       // type of the cache's keys: "f16" (also ""), "bf16", "f32", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"
+	Values    string       // type of the cache's values; "": as Cache
 	Quants    []spec.Quant // all of the model, for advice
 	Ignore    bool         // the spec silences the warning
+
+	// What the spec or the arguments of its server decide.
+	Backend    string   // "": the machine's best
+	Build      []string // what its server can compute on; empty: unknown
+	Remedy     string   // how to get a build that can do more, as a clause; "": unknown
+	GPULayers  *int     // in graphics memory; nil: as many as fit; ServerDecides: left to the server
+	CPUExperts *int     // layers whose experts lie in main memory; nil: as few as fit
+	Prompts    *int64   // bytes of old conversations that its server keeps; nil: aisync bounds them
 }
 
 // Need is the memory of one load.
@@ -62,6 +72,14 @@ type Need struct {
 	Attention int64  `json:"cache_layers,omitempty"` // that keep tokens, windowed ones included
 	Estimated bool   `json:"estimated"`              // from the size of the files alone: KV is a tenth of it, Compute 2 GiB
 	Warn      bool   `json:"warn"`                   // does not fit, and the spec does not silence it
+
+	Backend    string  `json:"backend,omitempty"`
+	GPULayers  int64   `json:"gpu_layers"`                           // layers in graphics memory, the output counted as one; 999: all; -1: the server decides
+	CPUExperts int64   `json:"cpu_expert_layers,omitempty"`          // layers whose experts lie in main memory
+	Main       int64   `json:"main_bytes,omitempty"`                 // part of Total in main memory beside a card
+	Prompts    int64   `json:"prompt_cache_bytes"`                   // main memory for old conversations, beside Total
+	Active     int64   `json:"active_experts_bytes,omitempty"`       // part of Experts that is read for a token; 0: unknown
+	Speed      float64 `json:"tokens_per_second_estimate,omitempty"` // 0: unknown
 }
 
 // Verdict says whether loads fit a machine together. It is a plain value whose
@@ -77,6 +95,8 @@ type Verdict struct {
 	Advice     []Advice `json:"advice"` // what would make it fit; empty if it fits
 	Warn       bool     `json:"warn"`   // a load has Warn
 	Free       Free     `json:"free_now"`
+	Split      []int64  `json:"tensor_split,omitempty"` // of unequal cards, by address
+	Notes      []string `json:"notes"`                  // what is unknown, idle or cut off, as sentences
 }
 
 // Free is shown beside a verdict but decides nothing, because it changes all the
@@ -100,6 +120,11 @@ type Free struct {
 // last line is a rule of thumb.
 func Fit(loads []Load, f facts.Facts) Verdict {
 	v := fit(loads, f)
+	unread := f.Unread()
+	hidden := slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return g.MemoryUnknown != "" && len(g.Backends) > 0 })
+	if v.Level == No && hidden {
+		v.Level = Unknown // a card may hold what main memory cannot
+	}
 	if v.Level == No {
 		v.Advice = advise(loads, f)
 	}
@@ -107,19 +132,75 @@ func Fit(loads []Load, f facts.Facts) Verdict {
 		v.Loads[i].Warn = v.Level == No && !l.Ignore
 		v.Warn = v.Warn || v.Loads[i].Warn
 	}
+	v.prompts(loads, f)
+	note := func(text string) {
+		if text != "" && !slices.Contains(v.Notes, text) {
+			v.Notes = append(v.Notes, text)
+		}
+	}
+	for i, l := range loads {
+		backend, problem := l.computes(f)
+		for _, text := range unread {
+			if l.Backend != "cpu" {
+				note(text)
+			}
+		}
+		switch n := &v.Loads[i]; {
+		case v.Place != InRAM || n.Backend == "cpu":
+		case l.GPULayers != nil:
+			n.GPULayers = int64(*l.GPULayers)
+		case l.Backend != "" || hidden:
+			n.GPULayers, n.Speed = ServerDecides, 0 // the spec wants it, or its memory is unknown
+		default:
+			backend = "cpu"
+		}
+		v.Loads[i].Backend = backend
+		note(problem)
+		if l.Shape != nil && l.Shape.Context > 0 && l.Context > l.Shape.Context {
+			note(fmt.Sprintf("%s: the context of %d tokens is more than the %d that the model was made for: the server cuts it to those", l.Name, l.Context, l.Shape.Context))
+		}
+	}
 	return v
 }
 
-// fit is Fit without advice and warnings.
+// mostPrompts bounds the main memory for old conversations of one server;
+// llama-server's own bound is 8 GiB.
+const mostPrompts = 2 * gib64
+
+// prompts bounds the main memory for old conversations by what the models leave:
+// half of it, shared by all servers, in steps of 256 MiB.
+func (v *Verdict) prompts(loads []Load, f facts.Facts) {
+	left := v.Budget - v.Need
+	if v.Place == InVRAM || v.Place == InBoth {
+		left = mainMemory(f) - v.MainNeed
+	}
+	for i, l := range loads {
+		if n := &v.Loads[i]; l.Prompts != nil {
+			n.Prompts = *l.Prompts
+		} else {
+			n.Prompts = min(mostPrompts, max(0, left/2/int64(len(loads)))>>28<<28)
+		}
+	}
+}
+
+// fit is Fit without advice, warnings and notes.
 func fit(loads []Load, f facts.Facts) Verdict {
-	v := Verdict{Level: Unknown, Loads: []Need{}, Advice: []Advice{}, Free: freeNow(f)}
+	v := Verdict{Level: Unknown, Loads: []Need{}, Advice: []Advice{}, Notes: []string{}}
 	rooms := roomsFor(f)
+	if len(loads) > 0 && !slices.ContainsFunc(loads, func(l Load) bool { return !l.onProcessor(f) }) {
+		alone := f
+		alone.GPUs = nil
+		rooms = roomsFor(alone)
+	}
+	forced := slices.ContainsFunc(loads, func(l Load) bool { return l.GPULayers != nil && *l.GPULayers > 0 })
 	for i, r := range rooms {
-		w := r.verdict(loads)
+		if i > 0 && r.place == InRAM && forced {
+			break // the spec's layers go to the card in any case
+		}
+		w := r.verdict(loads, f)
 		if r.place == InRAM && i > 0 && w.Level == Fits {
 			w.Level = Tight // it runs, but the card is idle
 		}
-		w.Free, w.Advice = v.Free, v.Advice
 		if i == 0 || w.Level != No {
 			v = w
 		}
@@ -133,6 +214,7 @@ func fit(loads []Load, f facts.Facts) Verdict {
 			v.Loads, v.Need = append(v.Loads, n), add(v.Need, n.Total)
 		}
 	}
+	v.Free = freeNow(f)
 	return v
 }
 
@@ -155,7 +237,7 @@ func (v Verdict) Reason() string {
 	case InVRAM:
 		return fmt.Sprintf("needs %s of %s of graphics memory", gibibytes(v.Need), gibibytes(v.Budget))
 	case InBoth:
-		return fmt.Sprintf("needs %s of %s of graphics memory, and for its experts %s of %s of main memory", gibibytes(v.Need), gibibytes(v.Budget), gibibytes(v.MainNeed), gibibytes(v.MainBudget))
+		return fmt.Sprintf("needs %s of %s of graphics memory, and %s of %s of main memory", gibibytes(v.Need), gibibytes(v.Budget), gibibytes(v.MainNeed), gibibytes(v.MainBudget))
 	case InRAM:
 		return fmt.Sprintf("needs %s of %s of memory", gibibytes(v.Need), gibibytes(v.Budget))
 	}

@@ -14,12 +14,14 @@ const (
 
 // cacheTypes maps cache types to the bytes of 32 numbers (ggml's block sizes).
 var cacheTypes = map[string]int64{
-	"f32": 128, "f16": 64, "bf16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18,
+	"f32": 128, "f16": 64, "bf16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18,
 }
 
 // context returns the tokens of one conversation.
 func (l Load) context() int64 {
 	switch {
+	case l.Context > 0 && l.Shape != nil && l.Shape.Context > 0:
+		return min(l.Context, l.Shape.Context)
 	case l.Context > 0:
 		return l.Context
 	case l.Shape != nil && l.Shape.Context > 0:
@@ -42,14 +44,19 @@ func (l Load) need(repacked bool) Need {
 	if s := l.Shape; s == nil {
 		n.Estimated, n.KV, n.Compute = true, l.Weights/10, unknownCompute
 	} else {
-		bytes := func(numbers int64) int64 { return mul(numbers, per) / 32 }
+		values := per
+		if v, ok := cacheTypes[l.Values]; ok {
+			values = v
+		}
+		bytes := func(keys, value int64) int64 { return add(mul(keys, per), mul(value, values)) / 32 }
 		n.Layers, n.Attention = s.Layers, s.Attention+s.Windowed
-		n.PerToken = bytes(add(s.Key, s.Value))
-		windowed := bytes(add(s.WindowKey, s.WindowValue))
+		n.PerToken = bytes(s.Key, s.Value)
+		windowed := bytes(s.WindowKey, s.WindowValue)
 		n.KV = mul(n.Sequences, add(mul(n.Context, n.PerToken), mul(min(n.Context, add(s.Window, ubatch)), windowed)))
 		n.State = mul(n.Sequences, s.State)
 		n.Compute = max(minimumCompute, mul(4*ubatch, add(s.Vocabulary, mul(4, s.Embedding))))
 		n.Experts = share(l.Weights, s.ExpertsBytes, s.TensorBytes)
+		n.Active = share(n.Experts, s.ExpertsActive, s.ExpertsBytes)
 	}
 	if repacked && !n.Estimated { // an estimate includes it
 		n.Compute = add(n.Compute, l.Weights/20)

@@ -37,7 +37,20 @@ func PickQuant(m spec.Model, f facts.Facts) Choice { return PickQuantFor(m, f, U
 // processor's memory bandwidth decides, it prefers the smallest from Q4_K_M up,
 // which is the fastest. Where none fits it returns the smallest, with Fits
 // false.
+//
+// Where the memory of a unit cannot be read, the choice is made without it, and
+// the reason says so.
 func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
+	c := pickQuant(m, f, use)
+	for _, g := range f.GPUs {
+		if g.MemoryUnknown != "" {
+			c.Reason += "; the memory of " + g.Label() + " is unknown"
+		}
+	}
+	return c
+}
+
+func pickQuant(m spec.Model, f facts.Facts, use Use) Choice {
 	if len(m.Quants) == 0 {
 		return Choice{Reason: "the catalog has no quantization of it"}
 	}
@@ -55,7 +68,7 @@ func PickQuantFor(m spec.Model, f facts.Facts, use Use) Choice {
 		rooms = rooms[:1] // without a header the place of experts is unknown
 	}
 	for _, r := range rooms {
-		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.verdict(use.loads(m, q)).Level == No })
+		fitting := slices.DeleteFunc(slices.Clone(quants), func(q spec.Quant) bool { return r.verdict(use.loads(m, q), f).Level == No })
 		if len(fitting) == 0 {
 			continue
 		}

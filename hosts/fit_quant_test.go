@@ -14,7 +14,7 @@ func TestPickQuantForUse(t *testing.T) {
 	big := loadOf(t, "big", "Q4_K_M", 48_400, nextShape, 262144)
 	header := shaped(t, coderShape)
 	card := func(vram, memory int64) facts.Facts {
-		return facts.Facts{Memory: facts.Memory{Total: memory << 30}, GPUs: []facts.GPU{{Vendor: "10de", VRAM: vram << 30}}}
+		return facts.Facts{Memory: facts.Memory{Total: memory << 30}, CUDA: "580", GPUs: []facts.GPU{{Vendor: "10de", VRAM: vram << 30}}}
 	}
 	for name, c := range map[string]struct {
 		f     facts.Facts
@@ -30,7 +30,7 @@ func TestPickQuantForUse(t *testing.T) {
 		"a card, a short context":                 {card(24, 64), Use{Shape: header, Context: 4096}, "Q5_K_M", true, "the best that fits 23.2 GB of graphics memory"},
 		"a card, a long context":                  {card(24, 64), Use{Shape: header, Context: 131072}, "Q4_K_M", true, "of graphics and main memory"},
 		"a card, a long context in a small cache": {card(32, 64), Use{Shape: header, Context: 131072, Cache: "q8_0"}, "Q5_K_M", true, "graphics memory"},
-		"a card without memory beside it":         {card(12, 16), Use{Shape: header}, "Q4_K_M", false, "even it does not fit"},
+		"a card without memory beside it":         {card(12, 12), Use{Shape: header}, "Q4_K_M", false, "even it does not fit"},
 		"full context":                            {facts.Facts{Memory: facts.Memory{Total: 48 << 30}}, Use{Shape: header, Context: 262144}, "Q4_K_M", false, "of memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestPickQuantForUse(t *testing.T) {
 		})
 	}
 	only := spec.Model{Quants: coder.Quants[:1]}
-	if got := PickQuantFor(only, velox, Use{Shape: header, Context: 1 << 24}); got.Fits || !strings.Contains(got.Reason, "the only quantization, but it does not fit") {
+	if got := PickQuantFor(only, velox, Use{Shape: header, Sequences: 1 << 10}); got.Fits || !strings.Contains(got.Reason, "the only quantization, but it does not fit") {
 		t.Errorf("%+v", got)
 	}
 }

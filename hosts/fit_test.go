@@ -99,7 +99,7 @@ func TestVerdictNamesPlace(t *testing.T) {
 	machine := func(memory int64, cards ...int64) facts.Facts {
 		f := facts.Facts{Memory: facts.Memory{Total: memory << 30}}
 		for _, vram := range cards {
-			f.GPUs = append(f.GPUs, facts.GPU{Vendor: "10de", VRAM: vram << 30})
+			f.GPUs = append(f.GPUs, facts.GPU{Vendor: "10de", VRAM: vram << 30, Backends: []string{"cuda"}})
 		}
 		return f
 	}
@@ -113,20 +113,20 @@ func TestVerdictNamesPlace(t *testing.T) {
 		level Level
 		place Place
 	}{
-		"nothing is served":                      {pearl, nil, Fits, InUnified},
-		"the processor alone":                    {velox, []Load{coderQ4}, Fits, InRAM},
-		"most of the memory":                     {velox, []Load{next}, Tight, InRAM},
-		"more than the memory":                   {velox, []Load{next, coderQ4}, No, InRAM},
-		"all on the card":                        {machine(64, 32), []Load{coderQ4}, Fits, InVRAM},
-		"nearly all of the card":                 {machine(64, 24), []Load{coderQ4}, Tight, InVRAM},
-		"the experts beside the card":            {machine(64, 24), []Load{coderQ6}, Fits, InBoth},
-		"the larger model's experts are enough":  {machine(64, 32), []Load{coderQ4, loadOf(t, "next", "Q4_K_M", 48_400, nextShape, 131072)}, Tight, InBoth},
-		"experts too large for the main memory":  {machine(32, 24), []Load{next}, No, InVRAM},
-		"no experts, and the processor has room": {machine(64, 24), []Load{dense}, Tight, InRAM},
-		"two cards":                              {machine(64, 24, 24), []Load{dense}, Tight, InVRAM},
-		"two cards have room for more":           {machine(64, 24, 24), []Load{coderQ6}, Fits, InVRAM},
-		"a card that is too small for any":       {machine(64, 4), []Load{coderQ4}, Fits, InRAM},
-		"nothing is known":                       {facts.Facts{}, []Load{coderQ4}, Unknown, ""},
+		"nothing is served":                     {pearl, nil, Fits, InUnified},
+		"the processor alone":                   {velox, []Load{coderQ4}, Fits, InRAM},
+		"most of the memory":                    {velox, []Load{next}, Tight, InRAM},
+		"more than the memory":                  {velox, []Load{next, coderQ4}, No, InRAM},
+		"all on the card":                       {machine(64, 32), []Load{coderQ4}, Fits, InVRAM},
+		"nearly all of the card":                {machine(64, 24), []Load{coderQ4}, Tight, InVRAM},
+		"the experts beside the card":           {machine(64, 24), []Load{coderQ6}, Fits, InBoth},
+		"the larger model's experts are enough": {machine(64, 32), []Load{coderQ4, loadOf(t, "next", "Q4_K_M", 48_400, nextShape, 131072)}, Fits, InBoth},
+		"experts too large for the main memory": {machine(32, 24), []Load{next}, No, InVRAM},
+		"no experts, and some layers fit":       {machine(64, 24), []Load{dense}, Tight, InBoth},
+		"two cards":                             {machine(64, 24, 24), []Load{dense}, Tight, InVRAM},
+		"two cards have room for more":          {machine(64, 24, 24), []Load{coderQ6}, Fits, InVRAM},
+		"a card that is too small for any":      {machine(64, 4), []Load{coderQ4}, Fits, InRAM},
+		"nothing is known":                      {facts.Facts{}, []Load{coderQ4}, Unknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := Fit(c.loads, c.f)
@@ -232,7 +232,7 @@ func TestVerdictJSONNamesUnits(t *testing.T) {
 	}
 	const want = `{"verdict":"tight","place":"cpu","need_bytes":57878358272,"budget_bytes":59055800320,"loads":[{"name":"next","model":"next","quant":"Q4_K_M","context_tokens":262144,"sequences":1,"cache_type":"f16",` +
 		`"weights_bytes":48400000000,"experts_bytes":46464000000,"cache_bytes_per_token":24576,"cache_bytes":6442450944,"state_bytes":79036416,"compute_bytes":2956870912,"need_bytes":57878358272,` +
-		`"layers":48,"cache_layers":12,"estimated":false,"warn":false}],"advice":[],"warn":false,"free_now":{"main_bytes":58000000000,"graphics_bytes":0}}`
+		`"layers":48,"cache_layers":12,"estimated":false,"warn":false,"backend":"cpu","gpu_layers":0,"prompt_cache_bytes":536870912}],"advice":[],"warn":false,"free_now":{"main_bytes":58000000000,"graphics_bytes":0},"notes":[]}`
 	if string(b) != want {
 		t.Errorf("\n got %s\nwant %s", b, want)
 	}

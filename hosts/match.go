@@ -3,6 +3,7 @@ package hosts
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
@@ -69,4 +70,22 @@ func holds(b spec.Bound, gib float64) bool {
 		return gib >= b.GiB
 	}
 	return gib == b.GiB
+}
+
+// Told returns look with the memory that h gives for graphics units whose memory
+// cannot be read. What can be read stays.
+func Told(look func() (facts.Facts, error), h *spec.Host) func() (facts.Facts, error) {
+	if h == nil || h.GPUGiB == 0 {
+		return look
+	}
+	return func() (facts.Facts, error) {
+		f, err := look()
+		f.GPUs = slices.Clone(f.GPUs)
+		for i := range f.GPUs {
+			if g := &f.GPUs[i]; g.MemoryUnknown != "" {
+				g.VRAM, g.MemoryUnknown = h.GPUGiB*gib64, ""
+			}
+		}
+		return f, err
+	}
 }

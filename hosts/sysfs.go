@@ -1,18 +1,27 @@
 package hosts
 
 import (
-	"os"
+	"context"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/hosts/graphics"
 )
 
 // memory reads the kernel's figures. Physical memory is the sum of the memory
-// blocks: ghw returns the same but takes ten times as long.
-func (m machine) memory(f *facts.Facts) []string {
+// blocks: ghw returns the same but takes ten times as long. On macOS sysctl says
+// it.
+func (m machine) memory(ctx context.Context, f *facts.Facts, run graphics.Run) []string {
+	if f.OS == "darwin" && run != nil {
+		out, err := run(ctx, "sysctl", "-n", "hw.memsize")
+		if n, wrong := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64); err == nil && wrong == nil && n > 0 {
+			f.Memory.Total, f.Memory.Physical = n, n
+			return nil
+		}
+		return []string{"memory: unknown: sysctl does not give hw.memsize"}
+	}
 	for line := range strings.Lines(m.text("/proc/meminfo")) {
 		name, rest, _ := strings.Cut(line, ":")
 		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
@@ -36,55 +45,17 @@ func (m machine) memory(f *facts.Facts) []string {
 	return nil
 }
 
-// names are graphics units that current pci.ids files lack, or that have a
-// better-known name.
-var names = map[string]string{
-	"1002:1586": "AMD Radeon 8060S (Strix Halo)",
-	"8086:a7a0": "Intel Iris Xe (Raptor Lake-P)",
-}
-
-// unified lists the units that read the machine's memory as fast as a card reads
-// its memory. Sizes do not show it: half of the memory is also mapped for
-// separate cards, and most units without memory are no faster than the
-// processor.
-var unified = map[string]bool{
-	"1002:1586": true, // Strix Halo: 256 bits wide
-}
-
-// graphics reads the drivers' figures; ghw would need a pci.ids file and knows
-// neither memory sizes nor accelerators' drivers.
-func (m machine) graphics(f *facts.Facts) []string {
-	cards, _ := filepath.Glob(m.path("/sys/class/drm/card[0-9]*"))
-	card := regexp.MustCompile(`/card\d+$`)
-	for _, c := range cards {
-		if !card.MatchString(c) {
-			continue // a connector, such as card1-HDMI-A-1
-		}
-		device := strings.TrimPrefix(c, strings.TrimSuffix(m.path("/"), "/")) + "/device"
-		g := facts.GPU{
-			Vendor: hex4(m.text(device + "/vendor")), Device: hex4(m.text(device + "/device")), Driver: m.link(device + "/driver"), Address: m.link(device),
-			VRAM: m.number(device + "/mem_info_vram_total"), GTT: m.number(device + "/mem_info_gtt_total"),
-		}
-		if g.Vendor == "" {
-			continue // a virtual unit
-		}
-		if used := m.number(device + "/mem_info_vram_used"); g.VRAM > 0 {
-			g.VRAMFree = g.VRAM - used
-		}
-		g.Name = names[g.Vendor+":"+g.Device]
-		g.Unified = unified[g.Vendor+":"+g.Device]
-		f.GPUs = append(f.GPUs, g)
-	}
-	f.ROCm = m.rocm()
-	if _, rest, ok := strings.Cut(m.text("/proc/driver/nvidia/version"), "Kernel Module "); ok {
-		f.CUDA, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
-	}
+// graphics reads the graphics units and accelerators, after the memory, which some
+// units share.
+func (m machine) graphics(ctx context.Context, f *facts.Facts, o Options) {
+	look := graphics.Look{Kernel: m.root, Root: o.Root, OS: f.OS, Memory: f.Memory.Total, Run: o.Run, Cache: o.Cache}
+	f.GPUs = look.Units(ctx)
+	f.ROCm, f.CUDA = look.Gfx(), look.NvidiaDriver()
 	accelerators, _ := filepath.Glob(m.path("/sys/class/accel/accel[0-9]*"))
 	for _, a := range accelerators {
 		device := strings.TrimPrefix(a, strings.TrimSuffix(m.path("/"), "/")) + "/device"
 		f.NPUs = append(f.NPUs, facts.NPU{Vendor: hex4(m.text(device + "/vendor")), Device: hex4(m.text(device + "/device"))})
 	}
-	return nil
 }
 
 // vulkan reports whether a driver for it is installed.
@@ -95,45 +66,6 @@ func (m machine) vulkan() bool {
 		}
 	}
 	return false
-}
-
-// rocm returns the graphics target of the kernel's compute driver, such as
-// gfx1151 for the gfx_target_version 110501.
-func (m machine) rocm() string {
-	if _, err := os.Stat(m.path("/dev/kfd")); err != nil {
-		return ""
-	}
-	nodes, _ := filepath.Glob(m.path("/sys/class/kfd/kfd/topology/nodes/*/properties"))
-	for _, n := range nodes {
-		b, err := os.ReadFile(n)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			fields := strings.Fields(line)
-			if len(fields) != 2 || fields[0] != "gfx_target_version" {
-				continue
-			}
-			if v, err := strconv.Atoi(fields[1]); err == nil && v > 0 {
-				return "gfx" + strconv.Itoa(v/10000) + strconv.FormatInt(int64(v/100%100), 16) + strconv.FormatInt(int64(v%100), 16)
-			}
-		}
-	}
-	return ""
-}
-
-func (m machine) number(p string) int64 {
-	n, _ := strconv.ParseInt(m.text(p), 10, 64) // unknown if the driver has none
-	return n
-}
-
-// link returns the last element of a link's target.
-func (m machine) link(p string) string {
-	target, err := os.Readlink(m.path(p))
-	if err != nil {
-		return ""
-	}
-	return filepath.Base(target)
 }
 
 func hex4(s string) string { return strings.TrimPrefix(s, "0x") }

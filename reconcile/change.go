@@ -24,6 +24,8 @@ type LeafChange struct {
 	Last *LeafRecord // nil: never recorded
 	Rel  Relation
 	Decision
+
+	Waits bool // for a later plan, by Input.Keep
 }
 
 // Writes reports whether c changes more than records.
@@ -39,6 +41,13 @@ func (c Change) Writes() bool {
 // undecided reports whether a choice is missing for c.
 func (c Change) undecided() bool {
 	return slices.ContainsFunc(c.Leaves, func(l LeafChange) bool { return l.Action == Clash && !l.ReadOnly })
+}
+
+// DecidedBy reports whether choice leaves nothing of c undecided.
+func (c Change) DecidedBy(choice Choice) bool {
+	return !slices.ContainsFunc(c.Leaves, func(l LeafChange) bool {
+		return l.Action == Clash && Decide(l.Rel, choice).Action == Clash
+	})
 }
 
 // Drift reports whether any leaf of c differs from its record.
@@ -150,7 +159,7 @@ func next(c Change, records []Record, owners []Owner) []Record {
 // next is owner o's record of l after c; had is the present one.
 func (l LeafChange) next(c Change, o Owner, had *LeafRecord) (LeafRecord, bool) {
 	if l.Want == nil {
-		if (l.Action == Unclear || l.Action == Clash) && had != nil {
+		if (l.Action == Unclear || l.Action == Clash || l.Waits) && had != nil {
 			return *had, true
 		}
 		return LeafRecord{}, false

@@ -26,6 +26,9 @@ type Input struct {
 	// Hold returns why a leaf must not be written now; "" if it may be. A held
 	// leaf is undecided. May be nil.
 	Hold func(Address, LeafKey) string
+	// Keep makes a plan that changes records alone: of the leaves that it names,
+	// and of none that would be written. All others wait. May be nil.
+	Keep func(Target, LeafKey) bool
 	// Older returns why the source of what is wanted of a leaf, or of what is no
 	// longer wanted, is older than its record; "" if it is not, or unknown. Such a
 	// leaf is undecided, whatever Choice says. May be nil.

@@ -64,8 +64,15 @@ func (a *applying) step(c Change) EntryStep {
 	s := EntryStep{Address: addr, Aliases: c.Target.Aliases, Action: c.Action, Format: c.Target.Resource.Format, Before: c.Before.Token, After: c.Before.Token, Writes: c.Writes()}
 	if addr.IsPath() {
 		s.Path = addr.Path(a.w.Home)
+		info, err := a.w.FS.Lstat(s.Path)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 && addr.Kind() == "file" {
+			if to, ferr := fsys.Follow(a.w.FS, a.w.Home, s.Path); ferr == nil {
+				s.Path = to
+				info, err = a.w.FS.Lstat(to)
+			}
+		}
 		s.Folder = s.Path.Dir()
-		if info, err := a.w.FS.Lstat(s.Path); err == nil {
+		if err == nil {
 			s.Mode = info.Mode().Perm()
 		}
 	}

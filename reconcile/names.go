@@ -75,6 +75,9 @@ var ErrLockNewer = record.ErrLockNewer
 // ProjectOwner owns what the spec of the project in dir declares.
 func ProjectOwner(dir string) Owner { return resource.ProjectOwner(dir) }
 
+// TasksOwner stands for the task files and runs of the project in dir.
+func TasksOwner(dir string) Owner { return resource.TasksOwner(dir) }
+
 // ParseAddress checks the form of an address that a person typed.
 func ParseAddress(s string) (Address, error) { return resource.ParseAddress(s) }
 

@@ -56,8 +56,8 @@ func (e *Engine) Plan(ctx context.Context, r ReadEnv, s *Store, in Input) (*Plan
 	if err := p.narrow(in.Targets, in.Excludes); err != nil {
 		return nil, err
 	}
-	if s.err != nil {
-		return nil, s.err
+	if err := s.failed(); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -232,6 +232,10 @@ func (e *Engine) change(ctx context.Context, r ReadEnv, s *Store, t Target, o Ob
 		}
 		if o.Reason != "" && l.ReadOnly == o.ReadOnly && (l.Action == Clash || l.Action == Unclear || l.Action == Create && l.Rel.Last) {
 			l.Meaning = o.Reason
+		}
+		if in.Keep != nil && (l.Writes() || l.Action != None && !in.Keep(t, l.Key)) {
+			l.Decision, l.Waits = Decision{Drift: l.Drift, Pending: l.Pending, Provenance: l.Rel.Provenance}, true
+			continue
 		}
 		if l.Action == None && l.Want != nil && l.Last != nil {
 			switch {

@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/reconcile/fsys"
 )
 
 // PlanFormat is the version of plans as JSON: the minor number grows with
 // additions, the major one with anything that breaks a reader.
-const PlanFormat = "2.0"
+const PlanFormat = "2.1"
 
 // ErrStalePlan means that a plan made now would differ from the plan file.
 var ErrStalePlan = errors.New("plan is stale")
@@ -52,6 +56,7 @@ type ChangeDoc struct {
 	Owners  []string    `json:"owners"` // "host", "project"
 	Action  Action      `json:"action"`
 	Meaning string      `json:"meaning"`
+	Skill   Address     `json:"skill,omitempty"` // pattern of the skill's files that the target is one of
 	Drift   bool        `json:"drift"`
 	Pending bool        `json:"pending"`
 	Before  Fingerprint `json:"before"`
@@ -73,26 +78,48 @@ type LeafDoc struct {
 	Origin  []Position      `json:"origin,omitempty"`
 }
 
-// Doc renders p. explain may be nil.
+// Doc renders p. explain may be nil, and is called by several goroutines.
 func (p *Plan) Doc(m PlanMeta, explain func(Change) []Line) PlanDoc {
 	d := PlanDoc{
 		FormatVersion: PlanFormat, Meta: m, Changes: []ChangeDoc{}, Drift: []ChangeDoc{},
 		Conflicts: orEmpty(p.Conflicts), Unsupported: orEmpty(p.Unsupported), Notes: orEmpty(p.Notes), Summary: p.Summary(),
 	}
-	for _, c := range p.Changes {
-		if c.Action == None {
-			continue
-		}
+	changes := slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action == None })
+	lines := explained(changes, explain)
+	for i, c := range changes {
 		row := c.doc()
-		if explain != nil {
-			row.Lines = explain(c)
-		}
+		row.Lines = lines[i]
 		d.Changes = append(d.Changes, row)
 		if c.Drift() {
 			d.Drift = append(d.Drift, row)
 		}
 	}
 	return d
+}
+
+// explained returns the lines of each of changes. A few changes are explained one
+// after the other.
+func explained(changes []Change, explain func(Change) []Line) [][]Line {
+	lines := make([][]Line, len(changes))
+	if explain == nil {
+		return lines
+	}
+	const chunk = 32
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for start := 0; start < len(changes); start += chunk {
+		g.Go(func() (err error) {
+			defer fsys.Caught(&err)
+			for i := start; i < min(start+chunk, len(changes)); i++ {
+				lines[i] = explain(changes[i])
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil { // a bug, as it would be in this goroutine
+		panic(err)
+	}
+	return lines
 }
 
 func orEmpty[T any](s []T) []T {
@@ -118,6 +145,9 @@ func (c Change) doc() ChangeDoc {
 		x := LeafDoc{Key: l.Key, Action: l.Action, Meaning: l.Meaning, Before: c.Before.Live[l.Key]}
 		if l.Want != nil {
 			x.Want, x.Value, x.Origin, x.Reason = l.Want.Body.Fingerprint(), l.Want.Body.Redacted(), l.Want.Origin, l.Want.Reason
+			if named, ok := l.Want.Body.(interface{ RedactedAt(LeafKey) json.RawMessage }); ok {
+				x.Value = named.RedactedAt(l.Key)
+			}
 		}
 		d.Leaves = append(d.Leaves, x)
 	}

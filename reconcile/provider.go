@@ -42,7 +42,8 @@ type Provider interface {
 	Observe(ctx context.Context, r ReadEnv, batch []Target) []Observation
 	// Explain shows a person what c does to owned leaves: a unified diff for
 	// whole texts, one line for each leaf elsewhere. It may read again; it
-	// shows no secret and nothing that aisync does not own.
+	// shows no secret and nothing that aisync does not own. Several goroutines
+	// call it.
 	Explain(ctx context.Context, r ReadEnv, c Change) []Line
 	// Apply makes c true. It may be killed anywhere and called again. It
 	// returns ErrStale, without a change, if the target is no longer as

@@ -163,6 +163,13 @@ func (s *Store) fail(err error) {
 	}
 }
 
+// failed returns why records could not be read.
+func (s *Store) failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
 // Owners reads everything and returns who has a record, sorted.
 func (s *Store) Owners() ([]Owner, error) {
 	err := s.everything()

@@ -156,6 +156,14 @@ func (s *Store) Agree(w fsys.FS, o Owner, digests []string) error {
 	return s.save(w)
 }
 
+// Withdraw ends the agreements of o to digests.
+func (s *Store) Withdraw(w fsys.FS, o Owner, digests []string) error {
+	f := s.owner(o)
+	f.Agreed = slices.DeleteFunc(f.Agreed, func(d string) bool { return slices.Contains(digests, d) })
+	s.touched[o] = true
+	return s.save(w)
+}
+
 // Agreed reports whether a person agreed, on behalf of o, to digest.
 func (s *Store) Agreed(o Owner, digest string) bool {
 	f := s.file(o)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -96,11 +97,7 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	if kind == cue.BottomKind {
 		return // evaluation has reported it
 	}
-	if w := attribute(schema, "want"); w != "" {
-		want = w
-	} else if w := attribute(cue.Dereference(schema), "want"); w != "" {
-		want = w
-	}
+	want = cmp.Or(wanted(schema), want)
 	if kind == cue.StructKind || kind == cue.ListKind {
 		if part, ok := disjunct(schema, kind); ok {
 			schema = part
@@ -115,7 +112,7 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	case kind == cue.StructKind:
 		d.compareStruct(path, user, schema)
 	case kind == cue.ListKind:
-		d.compareList(path, user, schema)
+		d.compareList(path, user, schema, want)
 	case schema.Unify(user).Err() != nil:
 		d.wrong(path, user, schema, want)
 	case attribute(schema, "bound") == "":
@@ -165,7 +162,7 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 	}
 	for _, name := range l.required {
 		if !present[name] {
-			d.add(Problem{Pos: d.at.label(path...), Path: pathText(path), Message: name + " is missing", Hint: "want " + describe(l.fields[name], "")})
+			d.add(Problem{Pos: d.at.Label(path...), Path: pathText(path), Message: name + " is missing", Hint: "want " + describe(l.fields[name], "")})
 		}
 	}
 }
@@ -180,14 +177,21 @@ func (l level) match(name string) (cue.Value, bool) {
 	return cue.Value{}, false
 }
 
-func (d *document) compareList(path []string, user, schema cue.Value) {
-	elem := schema.LookupPath(cue.MakePath(cue.AnyIndex))
+func (d *document) compareList(path []string, user, schema cue.Value, want string) {
+	any, before := schema.LookupPath(cue.MakePath(cue.AnyIndex)), len(d.problems)
 	it, err := user.List()
 	if err != nil {
 		return
 	}
 	for i := 0; it.Next(); i++ {
+		elem := schema.LookupPath(cue.MakePath(cue.Index(i))) // the first ones may differ
+		if !elem.Exists() {
+			elem = any
+		}
 		d.compare(append(path[:len(path):len(path)], strconv.Itoa(i)), it.Value(), elem, "")
+	}
+	if n, err := user.Len().Int64(); err == nil && n == 0 && len(d.problems) == before && schema.Unify(user).Err() != nil {
+		d.add(Problem{Pos: d.at.Value(path...), Path: pathText(path), Message: "want " + describe(schema, want) + ", got an empty list"})
 	}
 }
 
@@ -201,18 +205,20 @@ func (d *document) concrete(path []string, user cue.Value) {
 		if format, args := e.Msg(); strings.HasPrefix(format, "incomplete value") && len(args) > 0 {
 			got = fmt.Sprint(args[0])
 		}
-		d.add(Problem{Pos: d.at.value(at...), Path: pathText(at), Message: "want a value, got " + got})
+		d.add(Problem{Pos: d.at.Value(at...), Path: pathText(at), Message: "want a value, got " + got})
 	}
 }
 
 func (d *document) notAllowed(path []string, l level) {
 	name := path[len(path)-1]
-	p := Problem{Pos: d.at.label(path...), Path: pathText(path)}
+	p := Problem{Pos: d.at.Label(path...), Path: pathText(path)}
 	switch {
 	case len(path) == 1 && len(l.required) == 1 && l.required[0] == "project":
 		p.Message, p.Hint = "field not allowed: a project's spec is input from strangers, so it may hold project: only", "move it to a host's spec"
 	case len(path) == 1 && name == "project":
 		p.Message, p.Hint = "field not allowed in a host's spec", "move it to "+ProjectFile+" in the project's root"
+	case len(path) == 2 && path[0] == "project" && name == "extends":
+		p.Message, p.Hint = "the spec of a project's root extends none", "where this one is nested, write a plain text: extends: \"../..\""
 	case len(l.patterns) > 0:
 		p.Message = fmt.Sprintf("bad name %q", name)
 		p.Hint = "want " + describeName(l.patterns[0].name)
@@ -228,7 +234,7 @@ func (d *document) notAllowed(path []string, l level) {
 }
 
 func (d *document) wrong(path []string, user, schema cue.Value, want string) {
-	p := Problem{Pos: d.at.value(path...), Path: pathText(path)}
+	p := Problem{Pos: d.at.Value(path...), Path: pathText(path)}
 	p.Message = fmt.Sprintf("want %s, got %s", describe(schema, want), text(user))
 	if s, err := user.String(); err == nil {
 		if near := nearest.Name(s, choices(schema)); near != "" {

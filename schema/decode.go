@@ -144,8 +144,8 @@ func (n node) nameds() []spec.Named {
 }
 
 // labelPos returns the position of the field's name, valuePos that of its value.
-func (n node) labelPos() spec.Position { return n.doc.at.label(n.path...) }
-func (n node) valuePos() spec.Position { return n.doc.at.value(n.path...) }
+func (n node) labelPos() spec.Position { return n.doc.at.Label(n.path...) }
+func (n node) valuePos() spec.Position { return n.doc.at.Value(n.path...) }
 
 // json returns the value as canonical JSON: sorted keys, no HTML escapes. It is
 // nil for a value that is not concrete.
@@ -175,28 +175,6 @@ func (n node) json() []byte {
 // problem adds a problem at the value of n.
 func (n node) problem(message, hint string) {
 	n.doc.add(Problem{Pos: n.valuePos(), Path: pathText(n.path), Message: message, Hint: hint})
-}
-
-func (n node) mcpServers() []spec.MCPServer {
-	var servers []spec.MCPServer
-	for _, f := range n.fields() {
-		s := spec.MCPServer{
-			Name: f.name(), Command: f.getStr("command"), Args: f.getStrings("args"), URL: f.getStr("url"),
-			Env: f.get("env").envVars(), Headers: f.get("headers").envVars(), Pos: f.labelPos(),
-		}
-		switch {
-		case s.Command == "" && s.URL == "" && !f.get("command").exists() && !f.get("url").exists():
-			f.problem("neither command nor url", "a local server has a command, a remote one a url")
-		case s.Command != "" && s.URL != "":
-			f.problem("both command and url", "a local server has a command, a remote one a url")
-		case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0):
-			f.problem("args and env belong to a local server, this one has a url", "a remote server takes headers")
-		case s.Command != "" && len(s.Headers) > 0:
-			f.problem("headers belong to a remote server, this one has a command", "a local server takes env")
-		}
-		servers = append(servers, s)
-	}
-	return servers
 }
 
 func (n node) envVars() []spec.EnvVar {

@@ -132,15 +132,22 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		}
 	}
 	if f := n.get("mcp"); f.exists() {
-		s.MCP = &spec.MCPFile{
-			Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape"),
-			SecretEnv: f.getStr("secretEnv"), SecretFile: f.getStr("secretFile"),
-		}
+		s.MCP = f.mcpFile(in(f.get("path")))
+	}
+	if f := n.get("mcpOwn"); f.exists() {
+		s.MCPOwn = f.mcpFile(f.getStr("path")) // in either scope
 	}
 	for _, f := range n.get("obeys").elements() {
 		s.Obeys = append(s.Obeys, f.obeyed(where))
 	}
 	return s
+}
+
+func (n node) mcpFile(at string) *spec.MCPFile {
+	return &spec.MCPFile{
+		Path: at, Format: n.getStr("format"), Pointer: n.getStr("pointer"), Shape: n.getStr("shape"), SecretEnv: n.getStr("secretEnv"),
+		SecretFile: n.getStr("secretFile"), Workspace: n.getStr("workspace"), Fields: n.get("fields").texts(),
+	}
 }
 
 func (n node) promptFolder(at string) *spec.PromptFolder {

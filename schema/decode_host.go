@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // allParts are the parts of a bundle source that a host uses if it names none.
-var allParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore"}
+var allParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore", "servers"}
 
 // ollamaPort is ollama's default port.
 const ollamaPort = 11434
@@ -19,6 +20,7 @@ func (n node) host(dir string) *spec.Host {
 	h := &spec.Host{
 		Name: n.name(), Pos: n.labelPos(), Dir: dir,
 		Match:    n.get("match").match(),
+		GPUGiB:   n.get("gpu").get("memoryGiB").int(),
 		Default:  n.getStr("default"),
 		Roots:    n.getStrings("roots"),
 		Trust:    n.get("trust").flag(),
@@ -35,13 +37,13 @@ func (n node) host(dir string) *spec.Host {
 		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.getStr("cli"), Endpoint: f.get("endpoint").endpointUse()})
 	}
 	for _, f := range n.get("trustSources").elements() {
-		h.TrustSources = append(h.TrustSources, spec.TrustedSource{Source: f.getStr("source"), Pin: f.getStr("pin"), Pos: f.valuePos()})
+		h.TrustSources = append(h.TrustSources, spec.TrustedSource{Source: f.get("source").address(dir), Pin: f.getStr("pin"), Pos: f.valuePos()})
 	}
 	for _, f := range n.get("mailboxes").fields() {
 		h.Mailboxes = append(h.Mailboxes, spec.Mailbox{Machine: f.name(), Place: f.str(), Pos: f.labelPos()})
 	}
 	for _, f := range n.get("bundles").fields() {
-		b := spec.HostBundle{Name: f.name(), Source: f.getStr("source"), Parts: f.getStrings("parts"), Scope: f.getStr("scope"), Pos: f.labelPos()}
+		b := spec.HostBundle{Name: f.name(), Source: f.get("source").address(dir), From: f.getStr("from"), Parts: f.getStrings("parts"), Scope: f.getStr("scope"), Pick: f.pick(), Pos: f.labelPos()}
 		if len(b.Parts) == 0 {
 			b.Parts = allParts
 		}
@@ -57,7 +59,11 @@ func (n node) host(dir string) *spec.Host {
 		h.Services = append(h.Services, f.service())
 	}
 	if t := n.get("tasks"); t.exists() {
-		h.Nightly = t.nightly()
+		h.TaskNetwork = t.get("network").flag()
+		h.TaskShow, h.TaskTrees = t.shown(), int(t.get("keptTrees").int())
+		if fields := t.fields(); len(fields) == 0 || slices.ContainsFunc(fields, func(f node) bool { return !slices.Contains(anyTask, f.name()) }) {
+			h.Nightly = t.nightly()
+		}
 	}
 	if p := n.get("policy"); p.exists() {
 		h.Policy.Pos = p.labelPos()
@@ -68,10 +74,28 @@ func (n node) host(dir string) *spec.Host {
 	return h
 }
 
+// anyTask are the fields of tasks that hold by day, too.
+var anyTask = []string{"network", "show", "keptTrees"}
+
+// shown returns what commands of tasks may read.
+func (n node) shown() []spec.Named {
+	for _, p := range n.get("show").elements() {
+		if at := p.str(); at != "" && (!strings.HasPrefix(at, "~/") && !strings.HasPrefix(at, "/") || strings.Trim(at, "/") == "" || at == "~/") {
+			p.problem("want a file or folder that starts with ~/ or /, got "+strconv.Quote(at), "")
+		}
+	}
+	return n.get("show").nameds()
+}
+
 func (n node) nightly() *spec.Nightly {
 	t := &spec.Nightly{
 		At: n.getStr("nightly"), Until: n.getStr("until"), Repos: n.get("repos").nameds(), Max: int(n.get("max").int()),
 		Executor: n.getStr("executor"), Push: n.getStr("push"), Pos: n.labelPos(),
+	}
+	for _, f := range [][2]string{{"nightly", `want a time of day such as "02:00"`}, {"repos", "want a list"}} {
+		if kindOf(n.v) == cue.StructKind && !n.get(f[0]).exists() {
+			n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: f[0] + " is missing", Hint: f[1]})
+		}
 	}
 	if len(t.Repos) == 0 && n.get("repos").exists() {
 		n.get("repos").problem("no folder", "name the repositories whose tasks are worked")
@@ -85,7 +109,12 @@ func (n node) nightly() *spec.Nightly {
 		token := g.get("token")
 		t.Gitea = &spec.Gitea{
 			URL: g.getStr("url"), Token: spec.Secret{Env: token.getStr("env"), File: token.getStr("file")},
-			Comment: g.getBool("comment"), PullRequest: g.getBool("pullRequest"),
+			Comment: g.getBool("comment"), PullRequest: g.getBool("pullRequest"), Repos: g.get("repos").texts(),
+		}
+		for _, r := range g.get("repos").fields() {
+			if !slices.ContainsFunc(t.Repos, func(of spec.Named) bool { return of.Value == r.name() }) {
+				r.problem(strconv.Quote(r.name())+" is none of the folders whose tasks are worked", "name one as tasks: repos has it")
+			}
 		}
 		if kindOf(token.v) == cue.StructKind && (t.Gitea.Token.Env == "") == (t.Gitea.Token.File == "") {
 			token.problem("want one of env and file", "write {file: \"~/.config/gitea-token\"}, or {env: \"GITEA_TOKEN\"} where the user manager has that variable")

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,6 +16,8 @@ func (n node) project(dir, file string) *spec.Project {
 		Default:  n.getStr("default"),
 		Bundles:  n.get("bundles").bundleRefs(),
 		Teams:    n.get("teams").bundleRefs(),
+		Places:   n.get("places").places(),
+		Nested:   n.get("nested").nestings(),
 		MCP:      n.get("mcp").mcpServers(),
 		Agents:   n.get("agents").agents(n.getStr("name")),
 		Settings: n.get("settings").settings(),
@@ -25,13 +25,7 @@ func (n node) project(dir, file string) *spec.Project {
 
 		NoGitHooks: !n.get("githooks").bool(true),
 	}
-	for _, f := range n.get("sources").fields() {
-		src := spec.Source{Name: f.name(), URL: f.str(), Dir: dir, Pos: f.labelPos()}
-		if kindOf(f.v) == cue.StructKind {
-			src.URL, src.Scope = f.getStr("source"), f.getStr("scope")
-		}
-		p.Sources = append(p.Sources, src)
-	}
+	p.Sources = n.sources(dir, dir)
 	return p
 }
 
@@ -58,7 +52,7 @@ func (n node) budgets() []spec.ContextBudget {
 func (n node) bundleRefs() []spec.BundleRef {
 	var refs []spec.BundleRef
 	for _, e := range n.elements() {
-		ref, err := parseBundleRef(e.str())
+		ref, err := spec.ParseBundleRef(e.str())
 		if err != nil && e.str() != "" {
 			e.problem(err.Error(), `write "source//name", "source//." for the generic part alone, or a bare name that one source has`)
 			continue
@@ -67,19 +61,6 @@ func (n node) bundleRefs() []spec.BundleRef {
 		refs = append(refs, ref)
 	}
 	return refs
-}
-
-// parseBundleRef parses source//name or a bare name.
-func parseBundleRef(s string) (spec.BundleRef, error) {
-	source, name, both := strings.Cut(s, "//")
-	if !both {
-		source, name = "", s
-	}
-	wellFormed := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`).MatchString
-	if both && !wellFormed(source) || !wellFormed(name) && !(both && name == ".") {
-		return spec.BundleRef{}, fmt.Errorf("bad bundle %q", s)
-	}
-	return spec.BundleRef{Source: source, Name: name}, nil
 }
 
 // agents reads the coordination systems. A task queue without a name is named

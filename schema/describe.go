@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,10 +15,7 @@ import (
 // describe describes what schema accepts: its @want, the values that it lists,
 // or its kind.
 func describe(schema cue.Value, want string) string {
-	if want == "" {
-		want = attribute(schema, "want")
-	}
-	if want != "" {
+	if want = cmp.Or(want, wanted(schema)); want != "" {
 		return want
 	}
 	if names := choices(schema); len(names) > 0 {
@@ -102,6 +100,11 @@ func attribute(v cue.Value, name string) string {
 		return s
 	}
 	return "yes"
+}
+
+// wanted returns the @want of a value, or of the definition that it names.
+func wanted(v cue.Value) string {
+	return cmp.Or(attribute(v, "want"), attribute(cue.Dereference(v), "want"))
 }
 
 // choices returns the strings in a disjunction.

@@ -17,6 +17,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -143,7 +144,7 @@ func EmbeddedCatalog() (spec.Catalog, error) {
 	if err != nil {
 		return spec.Catalog{}, err
 	}
-	d := &document{at: newPlaces(nil, ""), root: e.ctx.BuildInstance(e.load(token.NoPos, catalogPackage))}
+	d := &document{at: position.New(nil, ""), root: e.ctx.BuildInstance(e.load(token.NoPos, catalogPackage))}
 	if err := d.root.Validate(cue.Concrete(true)); err != nil {
 		return spec.Catalog{}, fmt.Errorf("embedded catalog: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"aisync.dev/aisync/schema/cuectx"
+	"aisync.dev/aisync/schema/position"
 )
 
 // evaluator builds CUE values without a module, a registry or a network: imports
@@ -57,7 +58,7 @@ func parsed(name string, from fs.FS) []*ast.File {
 	texts := cueFiles(from)
 	var files []*ast.File
 	for _, file := range slices.Sorted(maps.Keys(texts)) {
-		f, err := parser.ParseFile(embedded+name+"/"+file, texts[file])
+		f, err := parser.ParseFile(position.Embedded+name+"/"+file, texts[file])
 		if err != nil {
 			panic(fmt.Sprintf("schema: embedded %s: %v", file, err))
 		}
@@ -80,11 +81,11 @@ func openPackage(files []*ast.File) *ast.File {
 			}
 		}
 	}
-	return &ast.File{Filename: embedded + "schema/anything.cue", Decls: decls}
+	return &ast.File{Filename: position.Embedded + "schema/anything.cue", Decls: decls}
 }
 
 func (e *evaluator) instance(name string, files []*ast.File) *build.Instance {
-	inst := e.build.NewInstance(embedded+name, e.load)
+	inst := e.build.NewInstance(position.Embedded+name, e.load)
 	inst.ImportPath, inst.PkgName = "aisync.dev/"+name, path.Base(name)
 	for _, f := range files {
 		if err := inst.AddSyntax(f); err != nil {

@@ -1,18 +1,11 @@
 package schema
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
-
-	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/parser"
-	"cuelang.org/go/cue/token"
 
 	"aisync.dev/aisync/internal/limit"
 )
@@ -79,32 +72,3 @@ func (o Options) withLimits(ctx context.Context, work func() error) error {
 
 // patience is the time limit for specs, generous for a busy machine.
 var patience = 2 * time.Minute
-
-// allocatesAtOnce reports whether a spec can allocate much memory in one step,
-// during which no watcher in the same process runs: with interpolations, sums
-// and products, which repeat texts and lists, and CUE's packages. It is false
-// for a file with errors, which is not evaluated.
-func allocatesAtOnce(text []byte) bool {
-	if !bytes.ContainsAny(text, "(+*") && !bytes.Contains(text, []byte("import")) {
-		return false
-	}
-	f, err := parser.ParseFile("", text)
-	if err != nil {
-		return false
-	}
-	found := false
-	ast.Walk(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Interpolation:
-			found = true
-		case *ast.BinaryExpr:
-			found = found || n.Op == token.MUL || n.Op == token.ADD
-		case *ast.ImportSpec:
-			path, err := strconv.Unquote(n.Path.Value)
-			path, _, _ = strings.Cut(path, ":")
-			found = found || err != nil || path != schemaPackage && path != catalogPackage
-		}
-		return !found
-	}, nil)
-	return found
-}

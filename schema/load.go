@@ -18,6 +18,9 @@ import (
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/limit"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/schema/costly"
+	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -36,6 +39,7 @@ type Options struct {
 	HostDir    string // its *.cue, not those below it; without any: the embedded default host
 	HostName   string // selects the host; "": by match
 	ProjectDir string // holds aisync.cue; "" outside a project
+	From       string // folder of the nested spec that the caller works in, "" outside; the project must list it
 	Cwd        string // positions are relative to it where that is shorter; "": absolute
 	Scope      Scope
 
@@ -46,6 +50,10 @@ type Options struct {
 	// Texts replaces, by absolute path, the content of files: a spec before it
 	// is written. A host's spec must exist already.
 	Texts map[string][]byte
+
+	// Owned returns an error if a file below the project must not be read because
+	// it is another user's. nil: every file may be read.
+	Owned func(project, file string) error
 
 	// Lent returns the runtimes from the sources of a host's bundles, or of a
 	// project; one of both is nil. more reports that a source is not on this
@@ -69,7 +77,7 @@ type Options struct {
 }
 
 // DefaultFile is the file name in positions of the embedded default host.
-const DefaultFile = embedded + "hosts/default.cue"
+const DefaultFile = position.Embedded + "hosts/default.cue"
 
 // loader is one Load.
 type loader struct {
@@ -131,7 +139,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 			return nil, err
 		}
 	}
-	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles, localFiles), func(f source) bool { return allocatesAtOnce(f.text) })) {
+	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles, localFiles), func(f source) bool { return costly.AllocatesAtOnce(f.text, schemaPackage, catalogPackage) })) {
 		if err := o.Rehearse(ctx, o); err != nil {
 			return nil, o.costlyError(err.Error())
 		}
@@ -149,10 +157,14 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 		return nil, err
 	}
 	l.local(s, localFiles)
+	nestedFiles, err := l.nested(ctx, s.Host, s.Project)
+	if err != nil {
+		return nil, err
+	}
 	if err := l.problem.sorted(); err != nil {
 		return nil, err
 	}
-	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles, localFiles))
+	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles, nestedFiles, localFiles))
 	return s, nil
 }
 
@@ -241,11 +253,11 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 		if i := slices.Index(names, l.HostName); i >= 0 {
 			return all[i], nil
 		}
-		d.add(Problem{Path: "hosts", Message: fmt.Sprintf("no host %q in %s", l.HostName, d.at.file(l.HostDir)), Hint: didYouMean(l.HostName, names)})
+		d.add(Problem{Path: "hosts", Message: fmt.Sprintf("no host %q in %s", l.HostName, d.at.File(l.HostDir)), Hint: nearest.Hint(l.HostName, names)})
 		return nil, nil
 	}
 	if len(all) == 0 {
-		l.noHost(d, Problem{Path: "hosts", Message: "no host in " + d.at.file(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
+		l.noHost(d, Problem{Path: "hosts", Message: "no host in " + d.at.File(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
 		return nil, nil
 	}
 	if len(all) == 1 && all[0].Match == (spec.Match{}) {

@@ -427,8 +427,8 @@ func TestNightlyIsRead(t *testing.T) {
 	dir := unpack(t, txtar.Parse([]byte(`-- host.cue --
 package aisync
 hosts: me: tasks: {
-	nightly: "02:00", until: "06:00", repos: ["~/src/chiffon"], max: 5, executor: "opencode", push: "origin"
-	gitea: {url: "https://gitea.example", token: {file: "~/.config/token"}, comment: true, pullRequest: true}
+	nightly: "02:00", until: "06:00", repos: ["~/src/chiffon"], max: 5, executor: "opencode", push: "origin", show: ["~/data", "/srv/models"], keptTrees: 7
+	gitea: {url: "https://gitea.example", token: {file: "~/.config/token"}, comment: true, pullRequest: true, repos: "~/src/chiffon": "me/chiffon"}
 }
 `)))
 	s, err := Load(context.Background(), Options{HostDir: dir, HostName: "me"})
@@ -437,10 +437,30 @@ hosts: me: tasks: {
 	}
 	want := &spec.Nightly{
 		At: "02:00", Until: "06:00", Repos: []spec.Named{{Value: "~/src/chiffon"}}, Max: 5, Executor: "opencode", Push: "origin",
-		Gitea: &spec.Gitea{URL: "https://gitea.example", Token: spec.Secret{File: "~/.config/token"}, Comment: true, PullRequest: true},
+		Gitea: &spec.Gitea{URL: "https://gitea.example", Token: spec.Secret{File: "~/.config/token"}, Comment: true, PullRequest: true, Repos: map[string]string{"~/src/chiffon": "me/chiffon"}},
 	}
 	if diff := cmp.Diff(want, s.Host.Nightly, cmpopts.IgnoreTypes(spec.Position{})); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff([]spec.Named{{Value: "~/data"}, {Value: "/srv/models"}}, s.Host.TaskShow, cmpopts.IgnoreTypes(spec.Position{})); diff != "" || s.Host.TaskTrees != 7 {
+		t.Error(diff, s.Host.TaskTrees)
+	}
+}
+
+// The network is allowed to tasks by the host alone, with work at night and without.
+func TestTaskNetworkIsTheHosts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"hosts: me: tasks: network: true": true, "hosts: me: tasks: network: false": false, "hosts: me: {}": false,
+		`hosts: me: tasks: {nightly: "02:00", repos: ["~/x"]}`: false, `hosts: me: tasks: {network: true, nightly: "02:00", repos: ["~/x"]}`: true,
+	} {
+		dir := unpack(t, txtar.Parse([]byte("-- host.cue --\npackage aisync\n"+text+"\n")))
+		s, err := Load(context.Background(), Options{HostDir: dir, HostName: "me"})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if nightly := strings.Contains(text, "nightly"); s.Host.TaskNetwork.On != want || (s.Host.Nightly != nil) != nightly {
+			t.Errorf("%s: %+v, %+v", text, s.Host.TaskNetwork, s.Host.Nightly)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"cuelang.org/go/cue"
 
@@ -30,9 +32,10 @@ func localSources(o Options) ([]source, error) {
 	return []source{f}, err
 }
 
-// local sets s.Project.Local from files, the person's own layer. Only settings
-// have a file that git does not carry; every other field of a project is refused
-// with what to do instead.
+// local sets s.Project.Local from files, the person's own layer. It may hold what
+// has a place that git does not carry; every other field of a project is refused
+// with what to do instead. Its sources are folders: a pin of one would stand in
+// the project's lock, which everyone has.
 func (l *loader) local(s *spec.Spec, files []source) {
 	if len(files) == 0 {
 		return
@@ -45,49 +48,46 @@ func (l *loader) local(s *spec.Spec, files []source) {
 	d.check(l.eval.schema.LookupPath(cue.ParsePath("#LocalSpec")))
 	n := d.node().get("project")
 	for _, f := range n.fields() {
-		if f.name() != "settings" {
+		if !slices.Contains(localFields, f.name()) {
 			f.notLocal()
 		}
 	}
 	if s.Project == nil {
 		return
 	}
-	s.Project.Local = spec.Local{File: files[0].path, Settings: n.get("settings").settings()}
-	x := inventory{Index: catalog.With(s.Catalog)}
-	for _, own := range s.Project.Local.Settings {
-		at := n.get("settings").get(own.Runtime)
-		if !x.runtime(own.Runtime) {
-			x.unknown(at, at.labelPos(), own.Runtime)
-			continue
+	own := n.project(l.ProjectDir, files[0].path)
+	for _, src := range own.Sources {
+		at := n.get("sources").get(src.Name)
+		if spec.Remote(src.URL) {
+			at.problem("a source in "+LocalFile+" is a folder: a fetched one would be pinned in the project's lock", "clone it, and name the folder here")
 		}
-		if rt, ok := x.Runtime(own.Runtime); ok && rt.Project.SettingsOwn == nil {
-			at.problem(fmt.Sprintf("%s has no settings file in a project that is one person's", own.Runtime),
-				fmt.Sprintf("set it for all your projects under settings: %s of your host, or for everyone here in %s", own.Runtime, ProjectFile))
+		if slices.ContainsFunc(s.Project.Sources, func(o spec.Source) bool { return o.Name == src.Name }) {
+			at.problem(fmt.Sprintf("%s has a source %q", ProjectFile, src.Name), "give this one another name")
 		}
 	}
+	own.Name, own.Sources = s.Project.Name, append(own.Sources, s.Project.Sources...)
+	s.Project.Local = own
+	checkProject(n, own, s.Host, inventory{Index: catalog.With(s.Catalog)})
 }
+
+// localFields are the fields of a project that the person's own layer may hold.
+var localFields = []string{"bundles", "mcp", "runtimes", "settings", "sources", "teams"}
 
 // notLocal reports a field that the person's own layer cannot hold.
 func (n node) notLocal() {
 	hints := map[string]string{
 		"name":     "leave it out: it is in " + ProjectFile,
-		"runtimes": "name programs that you alone use under runtimes of your host",
 		"default":  "choose it with ai --runtime ID, or set default of your host",
-		"sources":  "name the source under bundles of your host, whose parts each project gets",
-		"bundles":  "name the bundle under bundles of your host, whose parts each project gets, or for everyone in " + ProjectFile,
-		"teams":    "name the team for everyone in " + ProjectFile,
-		"mcp":      "name the server under mcp of your host, or for everyone in " + ProjectFile,
+		"places":   "name the bundle under bundles, for the whole project",
 		"agents":   "lay it out for everyone in " + ProjectFile,
 		"githooks": "set it for everyone in " + ProjectFile,
 	}
+	message := "field not allowed in " + LocalFile
 	hint, known := hints[n.name()]
-	message := "field not allowed in " + LocalFile + ": what it makes lies in files that git carries for everyone"
-	if !known {
-		message = "field not allowed in " + LocalFile
-		hint = "allowed: settings"
-		if near := nearest.Name(n.name(), []string{"settings"}); near != "" {
-			hint = "did you mean \"settings\"?"
-		}
+	if known {
+		message += ": what it makes lies in files that git carries for everyone"
+	} else if hint = "allowed: " + strings.Join(localFields, ", "); nearest.Name(n.name(), localFields) != "" {
+		hint = fmt.Sprintf("did you mean %q?", nearest.Name(n.name(), localFields))
 	}
 	n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: message, Hint: hint})
 }

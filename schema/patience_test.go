@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/schema/costly"
 )
 
 // endless is little to write and 160,000 texts to make: enough here, and a line
@@ -52,7 +54,7 @@ func TestTakesAtOnce(t *testing.T) {
 		"import s \"aisync.dev/other\"\na: 1":                               true,
 		"a: 1 +":                                                            false,
 	} {
-		if got := allocatesAtOnce([]byte("package aisync\n" + text)); got != want {
+		if got := costly.AllocatesAtOnce([]byte("package aisync\n"+text), schemaPackage, catalogPackage); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

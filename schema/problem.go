@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 
+	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -69,8 +71,9 @@ func (e Errors) sorted() error {
 	if len(e) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(e, func(a, b Problem) int {
-		return cmp.Or(
+	sort.SliceStable(e, func(i, j int) bool {
+		a, b := e[i], e[j]
+		return 0 > cmp.Or(
 			cmp.Compare(rank(a.Pos), rank(b.Pos)),
 			cmp.Compare(a.Pos.File, b.Pos.File),
 			cmp.Compare(a.Pos.Line, b.Pos.Line),
@@ -86,7 +89,7 @@ func rank(p spec.Position) int {
 	switch {
 	case p.File == "":
 		return 2
-	case strings.HasPrefix(p.File, embedded):
+	case strings.HasPrefix(p.File, position.Embedded):
 		return 1
 	}
 	return 0

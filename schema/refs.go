@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -68,7 +69,7 @@ func (n node) noPackage(rt spec.Runtime, via string) {
 
 // unknown reports that n names nothing known.
 func (n node) unknown(kind, got string, known []string) {
-	n.problem(fmt.Sprintf("unknown %s %q", kind, got), didYouMean(got, known))
+	n.problem(fmt.Sprintf("unknown %s %q", kind, got), nearest.Hint(got, known))
 }
 
 func checkHost(n node, h *spec.Host, x inventory) {
@@ -90,7 +91,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 	}
 	uses := ids(h.Runtimes, func(u spec.RuntimeUse) string { return u.ID })
 	if h.Default != "" && !slices.Contains(uses, h.Default) {
-		n.get("default").problem(fmt.Sprintf("default %q is not among the host's runtimes", h.Default), didYouMean(h.Default, uses))
+		n.get("default").problem(fmt.Sprintf("default %q is not among the host's runtimes", h.Default), nearest.Hint(h.Default, uses))
 	}
 	for _, s := range h.Settings {
 		if !x.runtime(s.Runtime) {
@@ -99,6 +100,8 @@ func checkHost(n node, h *spec.Host, x inventory) {
 		}
 	}
 	x.checkBudgets(n.get("context"), h.Context)
+	x.checkServers(n.get("mcp"), h.MCP)
+	x.checkPicks(n.get("bundles"))
 	if climbs(h.Store.Value) {
 		n.get("store").problem("a store's path holds no ..", "")
 	}
@@ -108,7 +111,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 
 // unknownLabel is unknown for an object that is named by its field.
 func (n node) unknownLabel(kind string, known []string) {
-	n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: fmt.Sprintf("unknown %s %q", kind, n.name()), Hint: didYouMean(n.name(), known)})
+	n.doc.add(Problem{Pos: n.labelPos(), Path: pathText(n.path), Message: fmt.Sprintf("unknown %s %q", kind, n.name()), Hint: nearest.Hint(n.name(), known)})
 }
 
 func checkMatch(n node, m spec.Match) {
@@ -265,7 +268,7 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 		uses = append(uses, id)
 	}
 	if p.Default != "" && !slices.Contains(uses, p.Default) {
-		n.get("default").problem(fmt.Sprintf("default %q is not among the project's runtimes", p.Default), didYouMean(p.Default, uses))
+		n.get("default").problem(fmt.Sprintf("default %q is not among the project's runtimes", p.Default), nearest.Hint(p.Default, uses))
 	}
 	for _, s := range p.Settings {
 		if !x.runtime(s.Runtime) {
@@ -274,13 +277,39 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 		}
 	}
 	x.checkBudgets(n.get("context"), p.Context)
-	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), "aisync") // which aisync provides
-	if h != nil {
-		sources = append(sources, ids(h.Bundles, func(b spec.HostBundle) string { return b.Name })...)
+	x.checkServers(n.get("mcp"), p.MCP)
+	x.checkPicks(n.get("sources"))
+	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), spec.OwnSource)
+	sources = append(sources, hostSourceNames(h)...)
+	n.checkRefs(sources)
+	for _, f := range n.get("places").fields() {
+		f.checkRefs(sources)
 	}
+}
+
+// checkPicks refuses unknown runtimes of the sources at n.
+func (x inventory) checkPicks(n node) {
+	for _, f := range n.fields() {
+		for _, e := range f.get("runtimes").elements() {
+			if !x.runtime(e.str()) {
+				x.unknown(e, e.valuePos(), e.str())
+			}
+		}
+	}
+}
+
+func hostSourceNames(h *spec.Host) []string {
+	if h == nil {
+		return nil
+	}
+	return ids(h.Bundles, func(b spec.HostBundle) string { return b.Name })
+}
+
+// checkRefs refuses bundles and teams of sources that are not among those.
+func (n node) checkRefs(sources []string) {
 	for _, list := range []string{"bundles", "teams"} {
 		for _, e := range n.get(list).elements() {
-			ref, err := parseBundleRef(e.str())
+			ref, err := spec.ParseBundleRef(e.str())
 			if err == nil && ref.Source != "" && !slices.Contains(sources, ref.Source) {
 				e.unknown("source", ref.Source, sources)
 			}

@@ -1,10 +1,7 @@
 package schema
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -14,6 +11,7 @@ import (
 	"cuelang.org/go/cue/parser"
 
 	"aisync.dev/aisync/schema/cuectx"
+	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -42,7 +40,7 @@ func RunText() []byte {
 }
 
 var runSchema = sync.OnceValues(func() (cue.Value, error) {
-	v := cuectx.Context().CompileBytes(RunText(), cue.Filename(embedded+"run.cue"))
+	v := cuectx.Context().CompileBytes(RunText(), cue.Filename(position.Embedded+"run.cue"))
 	if err := v.Err(); err != nil {
 		return v, fmt.Errorf("embedded schema of runs: %w", err)
 	}
@@ -60,8 +58,8 @@ func CheckRun(kind, path string, content []byte) error {
 	if !known {
 		return fmt.Errorf("%s: unknown kind of file %q", path, kind)
 	}
-	if err := jsonSyntax(path, content); err != nil {
-		return err
+	if line, col, why := position.NotJSON(content); why != "" {
+		return Errors{{Pos: spec.Position{File: path, Line: line, Col: col}, Message: why}}
 	}
 	one.Lock()
 	defer one.Unlock()
@@ -75,33 +73,11 @@ func CheckRun(kind, path string, content []byte) error {
 	}
 	cwd, _ := os.Getwd()
 	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
-	d := &document{at: newPlaces([]*ast.File{file}, cwd), root: cuectx.Context().BuildExpr(expr)}
+	d := &document{at: position.New([]*ast.File{file}, cwd), root: cuectx.Context().BuildExpr(expr)}
 	if kindOf(d.root) != cue.StructKind {
-		d.add(Problem{Pos: d.at.value(), Message: "want an object, got " + text(d.root)})
+		d.add(Problem{Pos: d.at.Value(), Message: "want an object, got " + text(d.root)})
 		return d.problems
 	}
 	d.check(schema.LookupPath(cue.ParsePath(name)))
 	return d.problems.sorted()
-}
-
-// jsonSyntax returns where text is not JSON.
-func jsonSyntax(path string, text []byte) error {
-	if !json.Valid(text) {
-		var v any
-		err := json.Unmarshal(text, &v)
-		var syntax *json.SyntaxError
-		at := len(text)
-		if errors.As(err, &syntax) {
-			at = min(int(syntax.Offset), len(text))
-		}
-		before := text[:at]
-		line := bytes.Count(before, []byte("\n")) + 1
-		col := at - bytes.LastIndexByte(before, '\n') - 1
-		message := "not JSON: it ends too early"
-		if err != nil {
-			message = "not JSON: " + err.Error()
-		}
-		return Errors{{Pos: spec.Position{File: path, Line: line, Col: max(col, 1)}, Message: message}}
-	}
-	return nil
 }

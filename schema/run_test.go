@@ -44,6 +44,33 @@ func TestCheckRunGraphPositions(t *testing.T) {
 	}
 }
 
+// An error says what is wanted in words, whatever part of a value is wrong.
+func TestCheckRunWords(t *testing.T) {
+	for _, c := range []struct{ kind, text, want string }{
+		{"graph", `{"schemaVersion":1,"tasks":[]}`, "f.json:1:28: tasks: want a list of at least one task, got an empty list"},
+		{"graph", `{"schemaVersion":1,"tasks":[{"id":"a","command":[]}]}`, "f.json:1:49: tasks.0.command: want a list: the program, and its arguments, got an empty list"},
+		{"graph", `{"schemaVersion":1,"tasks":[{"id":"a","command":[""]}]}`, `f.json:1:50: tasks.0.command.0: want a string that is not empty, got ""`},
+		{"active", `{"schemaVersion":1,"runId":"../../x","updatedAt":"2026-01-02T03:04:05.006Z"}`, `f.json:1:28: runId: want 1 to 64 of a-z, 0-9, dot, underscore and hyphen, the first a letter or digit or null, got "../../x"`},
+		{"active", `{}`, "runId is missing; want 1 to 64 of a-z"},
+	} {
+		if err := CheckRun(c.kind, "f.json", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", c.text, err, c.want)
+		}
+	}
+	if err := CheckRun("graph", "f.json", []byte(`{"schemaVersion":1,"tasks":[{"id":"a","command":["echo",""]}]}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker that runs is written with the kernel's id of this boot.
+func TestCheckRunTakesRunningWorkers(t *testing.T) {
+	const workers = `{"schemaVersion":1,"runId":"r","asOf":{"seq":3,"offset":500,"sum":"00000000000000000000000000000000"},"workers":[{"id":"w.1","adapter":"command","substrate":"process","owned":true,"state":"active",
+ "handle":{"pid":7,"start":9,"boot":"19cb1487-0f3a-4b0e-9d2c-5a1f8c7e6b2d","command":["sleep","600"]},"registeredAt":"2026-01-02T03:04:05.006Z","transitions":[]}]}`
+	if err := CheckRun("workers", "workers.json", []byte(workers)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRunFileKindsHaveSchemas(t *testing.T) {
 	for kind := range runKinds {
 		if err := CheckRun(kind, kind, []byte(`{"nothing of all":1}`)); err == nil || strings.Contains(err.Error(), "embedded") {

@@ -18,6 +18,7 @@ import (
 
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/schema/position"
 )
 
 // ProjectFile is the name of a project's spec, in its root.
@@ -76,7 +77,7 @@ func readSource(path, name string) (source, error) {
 // problems instead of returning them one by one.
 type document struct {
 	root     cue.Value
-	at       *places
+	at       *position.Index
 	fit      map[string]bool // fields of root that check need not walk
 	problems Errors
 }
@@ -97,10 +98,10 @@ func (e *evaluator) read(files []source, cwd string) *document {
 			}
 			continue
 		}
-		d.at = newPlaces(nil, cwd)
+		d.at = position.New(nil, cwd)
 		d.syntax(err)
 	}
-	d.at = newPlaces(parsed, cwd)
+	d.at = position.New(parsed, cwd)
 	if len(d.problems) > 0 {
 		return d
 	}
@@ -129,9 +130,9 @@ func (d *document) checkPackage(f *ast.File) {
 	switch name := f.PackageName(); name {
 	case specPackage:
 	case "":
-		d.add(Problem{Pos: d.at.shown(fileStart(f)), Message: "no package clause", Hint: "write " + strconv.Quote("package "+specPackage) + " above the rest"})
+		d.add(Problem{Pos: d.at.Shown(fileStart(f)), Message: "no package clause", Hint: "write " + strconv.Quote("package "+specPackage) + " above the rest"})
 	default:
-		d.add(Problem{Pos: d.at.shown(fileStart(f)), Message: fmt.Sprintf("package %s: want package %s", name, specPackage)})
+		d.add(Problem{Pos: d.at.Shown(fileStart(f)), Message: fmt.Sprintf("package %s: want package %s", name, specPackage)})
 	}
 }
 
@@ -163,7 +164,7 @@ func (d *document) checkImports(f *ast.File) {
 		if near := nearest.Name(path, []string{schemaPackage, catalogPackage}); near != "" {
 			hint = "did you mean " + strconv.Quote(near) + "?"
 		}
-		d.add(Problem{Pos: d.at.shown(imp.Pos()), Message: fmt.Sprintf("import %q: no such package in this version of aisync, and nothing is fetched", path), Hint: hint})
+		d.add(Problem{Pos: d.at.Shown(imp.Pos()), Message: fmt.Sprintf("import %q: no such package in this version of aisync, and nothing is fetched", path), Hint: hint})
 	}
 }
 
@@ -172,7 +173,7 @@ func (d *document) add(p Problem) { d.problems = append(d.problems, p) }
 // syntax adds the parser's errors.
 func (d *document) syntax(err error) {
 	for _, e := range cueerrors.Errors(err) {
-		d.add(Problem{Pos: d.at.shown(userPosition(e)), Message: message(e)})
+		d.add(Problem{Pos: d.at.Shown(userPosition(e)), Message: message(e)})
 	}
 }
 
@@ -183,13 +184,13 @@ func (d *document) evaluation(err error) {
 		positions := userPositions(e)
 		p := Problem{Path: pathText(errorPath(e)), Message: message(e)}
 		if len(positions) > 0 {
-			p.Pos = d.at.shown(positions[0])
+			p.Pos = d.at.Shown(positions[0])
 		} else {
-			p.Pos = d.at.value(errorPath(e)...)
+			p.Pos = d.at.Value(errorPath(e)...)
 		}
 		switch format, _ := e.Msg(); {
 		case strings.HasPrefix(format, "conflicting values") && len(positions) > 1:
-			p.Hint = "the other one is at " + d.at.shown(positions[1]).String()
+			p.Hint = "the other one is at " + d.at.Shown(positions[1]).String()
 		case strings.HasPrefix(format, "builtin package"):
 			p.Hint = importHint
 		}
@@ -213,7 +214,7 @@ func userPosition(e cueerrors.Error) token.Pos {
 func userPositions(e cueerrors.Error) []token.Pos {
 	var user []token.Pos
 	for _, p := range cueerrors.Positions(e) {
-		if p.IsValid() && !strings.HasPrefix(p.Filename(), embedded) {
+		if p.IsValid() && !strings.HasPrefix(p.Filename(), position.Embedded) {
 			user = append(user, p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
+	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -26,7 +27,7 @@ func (x inventory) runtime(id string) bool {
 // unknown reports that id at n names no runtime, with a hint if id is another
 // name of one.
 func (x inventory) unknown(n node, pos spec.Position, id string) {
-	hint := didYouMean(id, runtimeIDs(x.Index))
+	hint := nearest.Hint(id, runtimeIDs(x.Index))
 	if r, ok := x.Find(id); ok {
 		hint = fmt.Sprintf("did you mean %q?", r.ID)
 	}
@@ -49,7 +50,7 @@ func (l *loader) sourceRuntimes(d *document, own spec.Catalog, h *spec.Host, p *
 		return taken
 	})
 	for i := range runtimes {
-		runtimes[i].Pos.File = d.at.file(runtimes[i].Pos.File)
+		runtimes[i].Pos.File = d.at.File(runtimes[i].Pos.File)
 		if p != nil {
 			runtimes[i].User = spec.Scope{}
 		}
@@ -71,7 +72,7 @@ func (d *document) addErrors(err error) {
 		}
 	case errors.As(err, &one):
 		pos := one.Pos
-		pos.File = d.at.file(pos.File)
+		pos.File = d.at.File(pos.File)
 		d.add(Problem{Pos: pos, Message: one.Text, Hint: one.Hint})
 	default:
 		d.add(Problem{Message: err.Error()})

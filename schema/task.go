@@ -2,7 +2,6 @@ package schema
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/encoding/yaml"
 
+	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -58,8 +58,8 @@ func (r *TaskReader) Read(name string, text []byte) (spec.Task, error) {
 
 // parse makes a document from YAML.
 func (r *TaskReader) parse(name string, text []byte) *document {
-	d := &document{at: newPlaces(nil, r.cwd)}
-	start := Problem{Pos: spec.Position{File: d.at.file(name), Line: 1, Col: 1}}
+	d := &document{at: position.New(nil, r.cwd)}
+	start := Problem{Pos: spec.Position{File: d.at.File(name), Line: 1, Col: 1}}
 	if !utf8.Valid(text) {
 		start.Pos.Line, start.Pos.Col = badByte(text)
 		start.Message = "not UTF-8"
@@ -71,9 +71,9 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 		d.notYAML(start, name, err)
 		return d
 	}
-	d.at.at[""] = place{f.Pos(), f.Pos()}
+	d.at.Begin(f.Pos(), f.Pos())
 	if len(f.Decls) > 0 && f.Decls[0].Pos().IsValid() {
-		d.at.at[""] = place{f.Decls[0].Pos(), f.Decls[0].Pos()}
+		d.at.Begin(f.Decls[0].Pos(), f.Decls[0].Pos())
 	}
 	count := 0
 	ast.Walk(f, func(ast.Node) bool { count++; return count <= maxNodes }, nil)
@@ -82,7 +82,7 @@ func (r *TaskReader) parse(name string, text []byte) *document {
 		d.add(start)
 		return d
 	}
-	d.at.decls(nil, f.Decls)
+	d.at.Add(f.Decls)
 	if d.reportDuplicates(nil, f.Decls); len(d.problems) > 0 {
 		return d
 	}
@@ -150,7 +150,7 @@ func (d *document) reportDuplicates(path []string, decls []ast.Decl) {
 		}
 		at := append(path[:len(path):len(path)], name)
 		if first, ok := seen[name]; ok {
-			d.add(Problem{Pos: d.at.shown(field.Label.Pos()), Path: pathText(at), Message: "written twice", Hint: "the other one is at " + d.at.shown(first.Pos()).String()})
+			d.add(Problem{Pos: d.at.Shown(field.Label.Pos()), Path: pathText(at), Message: "written twice", Hint: "the other one is at " + d.at.Shown(first.Pos()).String()})
 		}
 		seen[name] = field.Label
 		d.twiceIn(at, field.Value)
@@ -185,11 +185,6 @@ func badByte(text []byte) (line, col int) {
 	return line, col
 }
 
-// flat reports whether a task has the older form, without a version.
-func flat(root node) bool {
-	return !root.get("version").exists() && !root.get("metadata").exists() && (root.get("id").exists() || root.get("edits").exists())
-}
-
 // task reads the form of version "1".
 func (n node) task() spec.Task {
 	meta, size := n.get("metadata"), n.get("complexity")
@@ -210,44 +205,6 @@ func (n node) task() spec.Task {
 		})
 	}
 	return t
-}
-
-// flatTask reads the older form. Its prose goes to the executor with the goal.
-// Without a scope, its edits are the scope.
-func (n node) flatTask() spec.Task {
-	t := spec.Task{
-		Form: "flat", ID: n.getStr("id"), Source: n.getStr("source"), Priority: n.get("priority").intOr(spec.TaskPriority),
-		Goal: n.getStr("goal"), Issue: n.get("gitea_issue").intOr(0), CreatedAt: n.get("created_at").time(),
-	}
-	n.bounds(&t)
-	for i, e := range n.get("edits").elements() {
-		t.Steps = append(t.Steps, spec.TaskStep{
-			ID: fmt.Sprintf("edit-%d", i+1), Action: e.getStr("op"), File: e.getStr("file"), Text: e.getStr("text"), Pos: e.valuePos(),
-		})
-	}
-	for _, v := range n.get("verify").elements() {
-		if c := v.get("cmd"); c.exists() {
-			v = c
-		}
-		t.Verify = append(t.Verify, v.str())
-	}
-	if !n.get("scope").exists() {
-		for _, s := range t.Steps {
-			t.Write = append(t.Write, literal(s.File))
-		}
-	}
-	for _, more := range []string{"description", "suggested_approach"} {
-		if s := strings.TrimSpace(n.get(more).str()); s != "" {
-			t.Goal = strings.TrimSpace(t.Goal) + "\n\n" + s + "\n"
-		}
-	}
-	t.Assumptions = append(n.getStrings("steps"), n.getStrings("acceptance_criteria")...)
-	return t
-}
-
-// literal returns a glob that matches one file.
-func literal(file string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(file)
 }
 
 // bounds reads scope and constraints.

@@ -136,7 +136,7 @@ func TestHugeTaskIsRefused(t *testing.T) {
 // Whatever a file holds: no crash, and either a task that its queue can name,
 // with steps that stay in the repository, or problems, each with a place.
 func FuzzTask(f *testing.F) {
-	for _, dir := range []string{"good", "bad"} {
+	for _, dir := range []string{"good", "bad", "flat"} {
 		files, err := filepath.Glob("testdata/task/" + dir + "/*.yaml")
 		if err != nil {
 			f.Fatal(err)

@@ -18,7 +18,8 @@ import (
 type place struct {
 	path string
 	user bool
-	off  string // why it is switched off; "" is on
+	off  string        // why it is switched off; "" is on
+	own  *spec.MCPFile // of one person's servers for this project; nil: another place
 }
 
 // parts takes skills, commands, subagents, MCP servers and hooks.
@@ -51,7 +52,7 @@ func (s *session) partPlaces(p spec.LoadedPart, dirs []string, withUser bool) []
 	var user, project []place
 	if withUser {
 		for _, at := range scopePlaces(p.Kind, s.program.User) {
-			user = append(user, place{s.user(at), true, s.dropped(at)})
+			user = append(user, place{s.user(at), true, s.dropped(at), nil})
 		}
 	}
 	for _, at := range append(scopePlaces(p.Kind, s.program.Project), p.Also...) {
@@ -61,9 +62,18 @@ func (s *session) partPlaces(p spec.LoadedPart, dirs []string, withUser bool) []
 			}
 			to := path.Join(dir, at)
 			if !slices.ContainsFunc(user, func(u place) bool { return u.path == to }) {
-				project = append(project, place{to, false, s.dropped(at)})
+				project = append(project, place{to, false, s.dropped(at), nil})
 			}
 		}
+	}
+	if f := s.program.Project.MCPOwn; f != nil && p.Kind == "mcp" && withUser { // one person's come before everyone's
+		own := *f
+		own.Pointer = strings.ReplaceAll(own.Pointer, "{dir}", strings.TrimPrefix(merge.Pointer(s.top), "/"))
+		at := place{path: path.Join(s.top, own.Path), off: s.dropped(own.Path), own: &own}
+		if strings.HasPrefix(own.Path, "~/") {
+			at.path, at.user = s.user(own.Path), true
+		}
+		project = append([]place{at}, project...)
 	}
 	if p.Same == "user" {
 		return append(user, project...)
@@ -146,6 +156,9 @@ func (s *session) partFiles(p spec.LoadedPart, at place) []partFile {
 	case "subagents":
 		return s.prompts(p, at.path, strings.TrimPrefix(render.PromptName(scope.Agents.Form, "x.md"), "x"))
 	case "mcp":
+		if at.own != nil {
+			return s.servers(at.path, at.own)
+		}
 		return s.servers(at.path, scope.MCP)
 	}
 	if scope.Events.Format == "" {

@@ -1,175 +1,275 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"aisync.dev/aisync/schema/reference"
 	"aisync.dev/aisync/schema/spec"
 )
 
-// The forms of one MCP server, with fields in the order in which they are written.
-type (
-	jsonServer struct {
-		Type    string            `json:"type,omitempty"`
-		Command string            `json:"command,omitempty"`
-		Args    []string          `json:"args,omitempty"`
-		Env     map[string]string `json:"env,omitempty"`
-		URL     string            `json:"url,omitempty"`
-		HTTPURL string            `json:"httpUrl,omitempty"`
-		Headers map[string]string `json:"headers,omitempty"`
-		Tools   []string          `json:"tools,omitempty"`
-	}
-	opencodeServer struct {
-		Type        string            `json:"type"`
-		Command     []string          `json:"command,omitempty"`
-		URL         string            `json:"url,omitempty"`
-		Enabled     bool              `json:"enabled"`
-		Environment map[string]string `json:"environment,omitempty"`
-		Headers     map[string]string `json:"headers,omitempty"`
-	}
-	codexServer struct {
-		Command    string            `json:"command,omitempty"`
-		Args       []string          `json:"args,omitempty"`
-		Env        map[string]string `json:"env,omitempty"`
-		EnvVars    []string          `json:"env_vars,omitempty"`
-		URL        string            `json:"url,omitempty"`
-		Headers    map[string]string `json:"http_headers,omitempty"`
-		EnvHeaders map[string]string `json:"env_http_headers,omitempty"`
-	}
-	gooseServer struct {
-		Name    string            `json:"name"`
-		Type    string            `json:"type"`
-		Enabled bool              `json:"enabled"`
-		Timeout int               `json:"timeout"` // seconds
-		Cmd     string            `json:"cmd,omitempty"`
-		Args    []string          `json:"args,omitempty"`
-		Envs    map[string]string `json:"envs,omitempty"`
-		EnvKeys []string          `json:"env_keys,omitempty"`
-		URI     string            `json:"uri,omitempty"`
-		Headers map[string]string `json:"headers,omitempty"`
-	}
-)
+// Loss is what a server says and a program cannot be told.
+type Loss struct {
+	What      string // "its timeout for calls"
+	Restricts bool   // the program may do more than the server says
+}
+
+// ErrDisabled means that a program has no way to keep a server and not start
+// it: it must not get the server.
+var ErrDisabled = fmt.Errorf("it is not enabled")
 
 // gooseTimeout is what goose itself writes for a new extension.
 const gooseTimeout = 300
 
-// Server renders m in the form of f, with secrets named in the program's
-// syntax. The error says that the program has none, or that this version does
-// not know the form.
-func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, error) {
-	env, err := variables(f, m.Env)
-	if err != nil {
-		return nil, err
+// Server renders m in the form of f, with references in the program's syntax,
+// and returns what f has no place for. The error says why the program cannot
+// have the server at all, or that this version does not know the form.
+func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, []Loss, error) {
+	w := serverWriter{file: f}
+	command, args, url := w.text("its command", m.Command), w.texts("one of its arguments", m.Args), w.text("its url", m.URL)
+	env, headers := w.variables(m.Env), w.headers(m.Headers)
+	if w.err != nil {
+		return nil, nil, w.err
 	}
-	heads, err := headers(f, m.Headers)
-	if err != nil {
-		return nil, err
-	}
-	switch remote := m.URL != ""; f.Shape {
+	remote := m.URL != ""
+	switch f.Shape {
 	case ShapeClaude, ShapeGemini, ShapeCursor:
-		s := jsonServer{Command: m.Command, Args: m.Args, Env: env.values, Headers: heads.values}
 		switch {
-		case !remote:
-		case f.Shape == ShapeGemini:
-			s.HTTPURL = m.URL
-		case f.Shape == ShapeCursor:
-			s.URL = m.URL
-		default:
-			s.Type, s.URL = "http", m.URL
+		case remote && m.SSE && f.Shape != ShapeGemini:
+			w.out.put("type", "sse")
+		case remote && m.SSE && f.Fields["sse"] != "":
+			w.out.put(f.Fields["sse"], "sse")
+		case remote && f.Shape == ShapeClaude:
+			w.out.put("type", "http")
 		}
-		return JSON(s), nil
-	case ShapeCopilot:
-		s := jsonServer{Type: "local", Command: m.Command, Args: m.Args, Env: env.values, URL: m.URL, Headers: heads.values, Tools: []string{"*"}}
-		if remote {
-			s.Type = "http"
-		}
-		return JSON(s), nil
-	case ShapeOpencode:
-		s := opencodeServer{Type: "local", Enabled: true, URL: m.URL, Environment: env.values, Headers: heads.values}
-		if remote {
-			s.Type = "remote"
+		w.out.put("command", command)
+		w.out.put("args", args)
+		w.out.put("env", env.values)
+		if f.Shape == ShapeGemini && !m.SSE {
+			w.out.put("httpUrl", url)
 		} else {
-			s.Command = append([]string{m.Command}, m.Args...)
+			w.out.put("url", url)
 		}
-		return JSON(s), nil
-	case ShapeCodex:
-		return JSON(codexServer{
-			Command: m.Command, Args: m.Args, Env: env.values, EnvVars: env.same,
-			URL: m.URL, Headers: heads.values, EnvHeaders: heads.named,
-		}), nil
-	case ShapeGoose:
-		s := gooseServer{Name: m.Name, Type: "stdio", Enabled: true, Timeout: gooseTimeout, Cmd: m.Command, Args: m.Args, Envs: env.values, EnvKeys: env.same, URI: m.URL, Headers: heads.values}
+		w.out.put("headers", headers.values)
+	case ShapeCopilot:
+		w.out.put("type", map[[2]bool]string{{}: "local", {true}: "http", {true, true}: "sse"}[[2]bool{remote, m.SSE}])
+		w.out.put("command", command)
+		w.out.put("args", args)
+		w.out.put("env", env.values)
+		w.out.put("url", url)
+		w.out.put("headers", headers.values)
+		tools := m.Allow
+		if tools == nil {
+			tools = []string{"*"}
+		}
+		w.out.set("tools", tools)
+		m.Allow = nil
+	case ShapeOpencode:
 		if remote {
-			s.Type = "streamable_http"
+			w.out.put("type", "remote")
+		} else {
+			w.out.put("type", "local")
+			w.out.put("command", append([]string{command}, args...))
 		}
-		return JSON(s), nil
-	}
-	return nil, fmt.Errorf("its adapter names the unknown form %q", f.Shape)
-}
-
-// vars are variables of a server, or headers.
-type vars struct {
-	values map[string]string // written literally
-	same   []string          // variables passed through from the environment
-	named  map[string]string // headers taken from the named variable
-}
-
-// Some forms name a variable of the environment apart from the values: a
-// server's variable then keeps its name, a header may take any.
-var namedApart = map[string]struct{ env, headers bool }{ShapeCodex: {true, true}, ShapeGoose: {env: true}}
-
-func variables(f spec.MCPFile, list []spec.EnvVar) (vars, error) {
-	var out vars
-	for _, v := range list {
-		switch text, err := value(f, v); {
-		case err == nil:
-			out.values = with(out.values, v.Name, text)
-		case v.Secret.Env == "" || !namedApart[f.Shape].env:
-			return vars{}, err
-		case v.Secret.Env != v.Name:
-			return vars{}, fmt.Errorf("%s is a secret, and its configuration reads one only from a variable of the same name; use {env: %q}", v.Name, v.Name)
-		default:
-			out.same = append(out.same, v.Name)
+		w.out.put("url", url)
+		w.out.set("enabled", !m.Disabled)
+		w.out.put("environment", env.values)
+		w.out.put("headers", headers.values)
+	case ShapeCodex:
+		if m.SSE {
+			return nil, nil, errSSE
 		}
-	}
-	return out, nil
-}
-
-func headers(f spec.MCPFile, list []spec.EnvVar) (vars, error) {
-	var out vars
-	for _, v := range list {
-		switch text, err := value(f, v); {
-		case err == nil:
-			out.values = with(out.values, v.Name, text)
-		case v.Secret.Env == "" || !namedApart[f.Shape].headers:
-			return vars{}, err
-		default:
-			out.named = with(out.named, v.Name, v.Secret.Env)
+		w.out.put("command", command)
+		w.out.put("args", args)
+		w.out.put("env", env.values)
+		w.out.put("env_vars", env.same)
+		w.out.put("url", url)
+		w.out.put("bearer_token_env_var", headers.bearer)
+		w.out.put("http_headers", headers.values)
+		w.out.put("env_http_headers", headers.named)
+	case ShapeGoose:
+		if m.SSE {
+			return nil, nil, errSSE
 		}
+		kind := "stdio"
+		if remote {
+			kind = "streamable_http"
+		}
+		if m.Call == 0 {
+			m.Call = gooseTimeout * time.Second
+		}
+		m.Call = (m.Call + time.Second - 1).Truncate(time.Second) // it has whole seconds
+		w.out.put("name", m.Name)
+		w.out.put("type", kind)
+		w.out.set("enabled", !m.Disabled)
+		w.out.set("timeout", inUnits(m.Call, time.Second))
+		w.out.put("cmd", command)
+		w.out.put("args", args)
+		w.out.put("envs", env.values)
+		w.out.put("env_keys", env.same)
+		w.out.put("uri", url)
+		w.out.put("headers", headers.values)
+	default:
+		return nil, nil, fmt.Errorf("its adapter names the unknown form %q", f.Shape)
 	}
-	return out, nil
+	if err := w.rest(m); err != nil {
+		return nil, nil, err
+	}
+	return w.out.json(), w.lost, nil
 }
 
-// value is the text of v in the configuration.
-func value(f spec.MCPFile, v spec.EnvVar) (string, error) {
+var errSSE = fmt.Errorf(`it speaks server-sent events (type: "sse"), which the program does not`)
+
+// serverWriter writes one server in the form of one program.
+type serverWriter struct {
+	file spec.MCPFile
+	out  members
+	lost []Loss
+	err  error // the first
+}
+
+// rest writes the fields that not all programs have, where file names them.
+func (w *serverWriter) rest(m spec.MCPServer) error {
+	place := w.file.Fields
+	lose := func(what string, restricts bool) { w.lost = append(w.lost, Loss{what, restricts}) }
+	// The folder of the project is where every program starts a server.
+	inProject := slices.Contains([]string{"", ".", "./", "${" + reference.Workspace + "}"}, m.Cwd)
+	switch cwd := w.text("its cwd", m.Cwd); {
+	case place["cwd"] != "":
+		w.out.put(place["cwd"], cwd)
+	case !inProject:
+		return fmt.Errorf("it starts in %s, and the program starts every server in the project's folder", m.Cwd)
+	}
+	if w.err != nil {
+		return w.err
+	}
+	w.duration("start", "its timeout for the start", m.Start)
+	w.duration("call", "its timeout for calls", m.Call)
 	switch {
-	case v.Secret == nil:
-		return v.Value, nil
-	case v.Secret.Env != "" && f.SecretEnv != "":
-		return strings.ReplaceAll(f.SecretEnv, "NAME", v.Secret.Env), nil
-	case v.Secret.File != "" && f.SecretFile != "":
-		return strings.ReplaceAll(f.SecretFile, "NAME", v.Secret.File), nil
-	case v.Secret.File != "":
-		return "", fmt.Errorf("%s is a secret in a file, and its configuration cannot name a file; use {env: \"NAME\"}", v.Name)
+	case !m.Disabled:
+	case place["enabled"] == "":
+		return ErrDisabled
+	default:
+		w.out.set(place["enabled"], false)
 	}
-	return "", fmt.Errorf("%s is a secret, and its configuration cannot refer to one; add the server by hand", v.Name)
+	for _, list := range []struct {
+		names       []string
+		field, what string
+	}{{m.Allow, "allow", "the list of tools that it may have"}, {m.Deny, "deny", "the list of tools that it must not have"}} {
+		switch key := place[list.field]; {
+		case list.names == nil, list.field == "deny" && len(list.names) == 0, list.field == "allow" && slices.Equal(list.names, []string{"*"}):
+		case key == "", len(list.names) == 0 && w.file.Shape == ShapeGoose: // for which an empty list is all of them
+			lose(list.what+" ("+cmp.Or(strings.Join(list.names, ", "), "none")+")", true)
+		default:
+			w.out.set(key, list.names)
+		}
+	}
+	if m.ClientID != "" || len(m.Scopes) > 0 {
+		if key := place["oauthEnabled"]; key != "" {
+			w.out.set(key, true)
+		}
+	}
+	switch key := place["clientId"]; {
+	case m.ClientID == "":
+	case key == "":
+		lose("its client id for OAuth", false)
+	default:
+		w.out.put(key, m.ClientID)
+	}
+	switch {
+	case len(m.Scopes) == 0:
+	case place["scopes"] != "":
+		w.out.put(place["scopes"], m.Scopes)
+	case place["scope"] != "":
+		w.out.put(place["scope"], strings.Join(m.Scopes, " "))
+	default:
+		lose("its scopes for OAuth", false)
+	}
+	return nil
 }
 
-func with(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
+func (w *serverWriter) duration(field, what string, d time.Duration) {
+	seconds, millis := w.file.Fields[field], w.file.Fields[field+"Millis"]
+	switch {
+	case d == 0:
+	case seconds != "":
+		w.out.set(seconds, inUnits(d, time.Second))
+	case millis != "":
+		w.out.set(millis, inUnits(d, time.Millisecond))
+	default:
+		w.lost = append(w.lost, Loss{What: what})
 	}
-	m[name] = value
-	return m
+}
+
+// inUnits is d as a number of units.
+func inUnits(d, unit time.Duration) json.Number {
+	b, _ := json.Marshal(float64(d) / float64(unit)) // a number: cannot fail
+	return json.Number(b)
+}
+
+// members is a JSON object with its fields in the order in which they are
+// written.
+type members struct {
+	names  []string
+	values map[string]any
+}
+
+// put sets a field, at a path such as oauth/clientId, unless value is empty.
+func (m *members) put(path string, value any) {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return
+		}
+	case []string:
+		if len(v) == 0 {
+			return
+		}
+	case map[string]string:
+		if len(v) == 0 {
+			return
+		}
+	}
+	m.set(path, value)
+}
+
+// set sets a field, at a path such as oauth/clientId.
+func (m *members) set(path string, value any) {
+	name, rest, nested := strings.Cut(path, "/")
+	if m.values == nil {
+		m.values = map[string]any{}
+	}
+	if !slices.Contains(m.names, name) {
+		m.names = append(m.names, name)
+	}
+	if !nested {
+		m.values[name] = value
+		return
+	}
+	inner, _ := m.values[name].(*members)
+	if inner == nil {
+		inner = &members{}
+	}
+	inner.set(rest, value)
+	m.values[name] = inner
+}
+
+func (m *members) json() json.RawMessage {
+	out := []byte{'{'}
+	for i, name := range m.names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, JSON(name)...), ':')
+		if inner, ok := m.values[name].(*members); ok {
+			out = append(out, inner.json()...)
+		} else {
+			out = append(out, JSON(m.values[name])...)
+		}
+	}
+	return append(out, '}')
 }

@@ -37,7 +37,7 @@ func TestAServerThatSaysTheSameIsOurs(t *testing.T) {
 		{"codex", local, `{"command":"c","args":["x"],"startup_timeout_sec":20}`, false},
 	} {
 		f := spec.MCPFile{Shape: c.shape}
-		ours, err := Server(f, c.m)
+		ours, _, err := Server(f, c.m)
 		if err != nil {
 			t.Fatal(err)
 		}

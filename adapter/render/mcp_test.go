@@ -32,7 +32,7 @@ func TestAServerIsWrittenInTheFormOfEachProgram(t *testing.T) {
 		{spec.MCPFile{Shape: "copilot"}, spec.MCPServer{Command: "x"}, `{"type":"local","command":"x","tools":["*"]}`},
 	}
 	for _, test := range tests {
-		got, err := Server(test.f, test.m)
+		got, _, err := Server(test.f, test.m)
 		if want, bad := strings.CutPrefix(test.want, "error: "); bad {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s of %s: error %v, want %s", test.f.Shape, test.m.Name, err, want)

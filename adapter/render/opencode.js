@@ -1,35 +1,32 @@
 // Hooks of bundles for opencode. Written by aisync, which owns this file.
-import { spawnSync } from "node:child_process"
+// early is the text of a session's start, by session: its first prompt takes it.
+const early = new Map()
 
-const hooks = []
-
-// run gives the hooks of an event what Claude Code gives its own on stdin. It
-// returns what one said that ended with code 2, which stops a tool.
-function run(event, cwd, tool, more) {
-  for (const h of hooks) {
-    if (h.event !== event || (tool && h.tools.length > 0 && !h.tools.includes(tool))) continue
-    const input = JSON.stringify({ hook_event_name: h.on, cwd, tool_name: tool, ...more })
-    const r = spawnSync("/bin/sh", ["-c", h.command], { cwd, input, encoding: "utf8", timeout: h.timeout * 1000 })
-    if (r.status === 2) return r.stderr.trim() || "stopped by the hook " + h.command
-  }
-}
-
-export const AisyncHooks = async ({ directory }) => ({
+export const AisyncHooks = async ({ directory, client }) => ({
   event: async ({ event }) => {
-    run(event.type, directory, undefined, { session_id: event.properties?.info?.id ?? event.properties?.sessionID })
+    const id = event.properties?.info?.id ?? event.properties?.sessionID
+    const { stop, text } = run(event.type, directory, undefined, { session_id: id, source: "startup" })
+    if (text && event.type === "session.created") early.set(id, text)
+    if (stop && event.type === "session.idle") await client.session.prompt({ path: { id }, body: { parts: [{ type: "text", text: stop }] } })
   },
   "chat.message": async (input, output) => {
     const prompt = output.parts.map((p) => p.text ?? "").join("")
-    run("chat.message", directory, undefined, { session_id: input.sessionID, prompt })
+    const { text } = run("chat.message", directory, undefined, { session_id: input.sessionID, prompt })
+    const all = [early.get(input.sessionID), text].filter(Boolean).join("\n\n")
+    early.delete(input.sessionID)
+    const last = output.parts.findLast((p) => p.type === "text")
+    if (all && last) last.text += "\n\n" + all
   },
   "tool.execute.before": async (input, output) => {
-    const stop = run("tool.execute.before", directory, input.tool, { session_id: input.sessionID, tool_input: output.args })
+    const { stop } = run("tool.execute.before", directory, input.tool, { session_id: input.sessionID, tool_input: output.args })
     if (stop) throw new Error(stop)
   },
   "tool.execute.after": async (input, output) => {
-    run("tool.execute.after", directory, input.tool, { session_id: input.sessionID, tool_input: input.args, tool_response: output.output })
+    const { stop, text } = run("tool.execute.after", directory, input.tool, { session_id: input.sessionID, tool_input: input.args, tool_response: output.output })
+    if ((stop || text) && typeof output.output === "string") output.output += "\n\n" + (stop || text)
   },
-  "experimental.session.compacting": async (input) => {
-    run("experimental.session.compacting", directory, undefined, { session_id: input.sessionID })
+  "experimental.session.compacting": async (input, output) => {
+    const { text } = run("experimental.session.compacting", directory, undefined, { session_id: input.sessionID })
+    if (text) output.context?.push(text)
   },
 })

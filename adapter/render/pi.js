@@ -1,24 +1,28 @@
 // Hooks of bundles for pi. Written by aisync, which owns this file.
-import { spawnSync } from "node:child_process"
-
-const hooks = []
-
-// run gives the hooks of an event what Claude Code gives its own on stdin. It
-// returns what one said that ended with code 2, which stops a tool.
-function run(event, cwd, tool, more) {
-  for (const h of hooks) {
-    if (h.event !== event || (tool && h.tools.length > 0 && !h.tools.includes(tool))) continue
-    const input = JSON.stringify({ hook_event_name: h.on, cwd, tool_name: tool, ...more })
-    const r = spawnSync("/bin/sh", ["-c", h.command], { cwd, input, encoding: "utf8", timeout: h.timeout * 1000 })
-    if (r.status === 2) return r.stderr.trim() || "stopped by the hook " + h.command
-  }
-}
-
 export default function (pi) {
-  for (const event of new Set(hooks.map((h) => h.event))) {
+  let early = "" // text of the session's start: the first prompt takes it
+  const events = new Set(hooks.map((h) => h.event))
+  if (events.has("session_start")) events.add("before_agent_start")
+  for (const event of events) {
     pi.on(event, async (e, ctx) => {
-      const stop = run(event, ctx?.cwd ?? process.cwd(), e.toolName, { tool_input: e.input, prompt: e.text })
-      if (stop && event === "tool_call") return { block: true, reason: stop }
+      const session_id = ctx?.sessionManager?.getSessionId?.()
+      const { stop, text } = run(event, ctx?.cwd ?? process.cwd(), e.toolName, { session_id, source: e.reason, tool_input: e.input, prompt: e.prompt ?? e.text })
+      switch (event) {
+        case "session_start":
+          early = text
+          return
+        case "before_agent_start": {
+          const all = [early, text].filter(Boolean).join("\n\n")
+          early = ""
+          return all ? { message: { customType: "aisync-hooks", content: all, display: true } } : undefined
+        }
+        case "tool_call":
+          return stop ? { block: true, reason: stop } : undefined
+        case "tool_result":
+          return stop || text ? { content: [...e.content, { type: "text", text: stop || text }] } : undefined
+        case "agent_before_settle":
+          return stop ? { entries: [...(e.entries ?? []), { type: "custom_message", customType: "aisync-hooks", content: stop, display: true }], continue: true } : undefined
+      }
     })
   }
 }

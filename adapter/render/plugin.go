@@ -1,17 +1,19 @@
 package render
 
 import (
-	"bytes"
 	_ "embed"
 	"strings"
 )
 
-// Programs without a list of hooks load modules, which run them.
+// Programs without a list of hooks load modules, which run them: a title, hooks.js, and
+// what registers it with the program.
 var (
+	//go:embed hooks.js
+	runsHooks string
 	//go:embed opencode.js
-	opencodeModule []byte
+	opencodeModule string
 	//go:embed pi.js
-	piModule []byte
+	piModule string
 )
 
 // moduleTimeout is the default time limit of a hook, in seconds.
@@ -43,15 +45,17 @@ func NewModuleHook(on string, h Hook) ModuleHook {
 
 // Module is the file of a shape that runs hooks.
 func Module(shape string, hooks []ModuleHook) []byte {
-	text := opencodeModule
+	module := opencodeModule
 	if shape == ShapePi {
-		text = piModule
+		module = piModule
 	}
-	var list bytes.Buffer
+	title, registers, _ := strings.Cut(module, "\n")
+	var list strings.Builder
 	for _, h := range hooks {
 		list.WriteString("  ")
 		list.Write(JSON(h))
 		list.WriteString(",\n")
 	}
-	return bytes.Replace(text, []byte("const hooks = []"), []byte("const hooks = [\n"+list.String()+"]"), 1)
+	runs := strings.Replace(runsHooks, "const hooks = []", "const hooks = [\n"+list.String()+"]", 1)
+	return []byte(title + "\n" + runs + registers)
 }

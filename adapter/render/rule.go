@@ -49,10 +49,11 @@ const (
 // replaced, or added, and the body keeps its bytes. The form Paths has no rules
 // that wait to be asked for: those are the caller's to place.
 func RuleFile(form string, text []byte) []byte {
-	r, err := frontmatter.ReadRule(text)
-	front, body, _, _ := frontmatter.Split(text)
-	f, _ := frontmatter.Parse(front)
-	if form == Plain || form == Paths && err != nil || fits(form, r, f) {
+	if form == Plain {
+		return text
+	}
+	r, f, body, err := frontmatter.SplitRule(text)
+	if form == Paths && err != nil || fits(form, r, f) {
 		return text
 	}
 	about := cmp.Or(r.Description, r.Title)
@@ -102,8 +103,7 @@ func fits(form string, r frontmatter.Rule, f frontmatter.Fields) bool {
 // RuleText is a rule as a part of a longer text, without its front matter, but
 // with the paths that it is limited to if the rule does not name them.
 func RuleText(text []byte) string {
-	r, _ := frontmatter.ReadRule(text)
-	_, body, _, _ := frontmatter.Split(text)
+	r, _, body, _ := frontmatter.SplitRule(text)
 	body = bytes.TrimSpace(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 	if said, _ := frontmatter.AppliesTo(body); len(r.Globs) == 0 || len(said) > 0 {
 		return string(body)

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 
+	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/file"
@@ -50,7 +51,7 @@ type Project struct {
 func Check(r reconcile.ReadEnv, p *reconcile.Plan, project Project) []Row {
 	var rows []Row
 	for _, rt := range project.Runtimes {
-		w := written(p, project.Owner, rt.Project)
+		w := written(p, project.Owner, rt)
 		for _, t := range rt.Trust {
 			rows = append(rows, w.rows(r, p, project, rt.ID, t)...)
 		}
@@ -67,9 +68,25 @@ type part struct {
 	changes bool              // an apply of the plan would write some of it
 }
 
-// written sorts the leaves of owner by their part for a program with scope s.
-func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
-	out := parts{}
+// Folder reports whether the record of program rt says that its user trusts the
+// folder dir, or rt keeps no such record. If not, do is what the user runs.
+func Folder(r reconcile.ReadEnv, rt spec.Runtime, dir string) (do string, trusted bool) {
+	w := words{"{dir}": dir}
+	for _, ref := range rt.User.Trust {
+		if yes, err := allowed(r, &reconcile.Plan{}, ref, w, false); yes && err == nil {
+			return "", true
+		}
+	}
+	if len(rt.User.Trust) == 0 || len(rt.Trust) == 0 {
+		return "", true
+	}
+	return w.in(rt.Trust[0].Do, shellquote.Word), false
+}
+
+// written sorts the leaves of owner by their part for the program rt.
+func written(p *reconcile.Plan, owner reconcile.Owner, rt spec.Runtime) parts {
+	out, s := parts{}, rt.Project
+	asks := slices.ContainsFunc(rt.Trust, func(t spec.Trust) bool { return slices.Contains(t.Parts, "subagents") })
 	for _, c := range p.Changes {
 		for _, l := range c.Leaves {
 			if l.Want == nil || !slices.Contains(l.Want.Owners, owner) {
@@ -83,13 +100,26 @@ func written(p *reconcile.Plan, owner reconcile.Owner, s spec.Scope) parts {
 						out[kind].digests[names[len(names)-1]] = ""
 					}
 				case "subagents":
-					file := path.Base(c.Target.Resource.Address.Name())
-					out[kind].digests[strings.TrimSuffix(file, path.Ext(file))] = digest(l.Want.Body.Fingerprint())
+					if !asks {
+						continue // their texts need not be read
+					}
+					out[kind].digests[subagent(c.Target.Resource.Address.Name(), l.Want.Body)] = digest(l.Want.Body.Fingerprint())
 				}
 			}
 		}
 	}
 	return out
+}
+
+// subagent is the name of the subagent in a file: that of its text, or the file's.
+func subagent(name string, body reconcile.Body) string {
+	if text, ok := file.Text(body); ok {
+		_, fields, _, err := frontmatter.SplitRule(text)
+		if said := fields.Text("name"); err == nil && said != "" {
+			return said
+		}
+	}
+	return strings.TrimSuffix(path.Base(name), path.Ext(name))
 }
 
 // digest is the hex digest in a whole file's fingerprint.

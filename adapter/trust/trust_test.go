@@ -171,3 +171,20 @@ func TestAnAnswerIsBoundToTheTextThatItWasAbout(t *testing.T) {
 		t.Errorf("%q: %v", sum, rows)
 	}
 }
+
+// Gemini CLI knows a subagent by the name in its text, which may differ from the
+// file's.
+func TestAnswerNamesSubagentAsItsTextDoes(t *testing.T) {
+	m := newMachine(t)
+	p := m.plan(reconcile.None, map[string][]string{".gemini/agents/a.md": {""}})
+	leaf := p.Changes[0].Leaves[0].Want
+	leaf.Body = file.Whole([]byte("---\nname: \"team-a\"\ndescription: x\n---\nJudge.\n"), 0o644)
+	m.write("~/.gemini/trustedFolders.json", `{"{dir}": "TRUST_FOLDER"}`)
+	if got := said(m.check("gemini", p)); got != "subagents team-a not trusted" {
+		t.Errorf("without an answer: %q", got)
+	}
+	m.write("~/.gemini/acknowledgments/agents.json", `{"{dir}": {"team-a": "`+digest(leaf.Body.Fingerprint())+`"}}`)
+	if got := said(m.check("gemini", p)); got != "" {
+		t.Errorf("after the answer: %q", got)
+	}
+}

@@ -30,7 +30,7 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 	}
 	if a := p.Agents; a.Ledger.On {
 		l.want(ledgerDir, ledger(), position(a.Ledger.Pos, a.Pos))
-		l.ignore("/.pi-ensemble/")
+		l.ignore("/.pi-ensemble/", "/.ai/session-context.d/") // hooks keep records in the second
 	}
 	if a := p.Agents; a.Tasks.On {
 		at := position(a.Tasks.Pos, a.Pos)
@@ -110,6 +110,7 @@ func (l *layout) gitignore(at []reconcile.Position) {
 		return
 	}
 	slices.Sort(l.ignored)
+	l.ignored = slices.Compact(l.ignored)
 	l.out = append(l.out, reconcile.Declaration{
 		Target: "file:.gitignore",
 		Owner:  l.owner,

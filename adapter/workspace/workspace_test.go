@@ -59,7 +59,7 @@ func TestEachSystemLaysOutItsOwnFolders(t *testing.T) {
 		"ledger and runs": {spec.Agents{Ledger: on(16), Runs: on(18), Pos: pos}, []string{
 			"dir:.ilchul local <- aisync.cue:18:3",
 			"dir:.pi-ensemble local <- aisync.cue:16:3",
-			`file:.gitignore <- aisync.cue:14:10 block:agents "/.ilchul/\n/.pi-ensemble/"`,
+			`file:.gitignore <- aisync.cue:14:10 block:agents "/.ai/session-context.d/\n/.ilchul/\n/.pi-ensemble/"`,
 		}},
 		"tasks": {spec.Agents{Tasks: on(17), Queues: []string{"orchestrator-core", "guardrails"}, Pos: pos}, []string{
 			"dir:tasks/inbox local <- aisync.cue:17:3",

@@ -295,6 +295,15 @@ func (r *Result) describe(rt spec.Runtime, c spec.Coordination) {
 // table four.
 var strategies = []string{"hook_injection", "startup_fallback", "prompt_preamble", "polling"}
 
+// StallAfter returns the time without a sign of life after which an agent of a
+// program counts as stalled: the operator's, else the catalog's.
+func StallAfter(rt spec.Runtime, getenv func(string) string) time.Duration {
+	d := detector{Surroundings: Surroundings{Getenv: getenv}}
+	r := Result{Runtime: rt.ID}
+	r.describe(rt, catalog.Completed(rt).Coordination)
+	return time.Duration(d.override(r).Stall) * time.Second
+}
+
 // override applies the operator's variables. None of them adds hooks.
 func (d *detector) override(r Result) Result {
 	seconds := func(name string, to *int) {

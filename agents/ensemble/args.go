@@ -13,6 +13,8 @@ type args struct {
 	words []string
 	on    map[string]bool   // flags without a value
 	value map[string]string // flags with one
+
+	literal bool // a -- stood before the last words
 }
 
 // flagSpec lists the flags of a command, and whether it takes a text; as in the
@@ -27,7 +29,7 @@ func (g flagSpec) parse(argv []string) (args, error) {
 	for i := 0; i < len(argv); i++ {
 		word := argv[i]
 		if word == "--" {
-			a.words = append(a.words, argv[i+1:]...)
+			a.words, a.literal = append(a.words, argv[i+1:]...), true
 			break
 		}
 		name, value, joined := strings.Cut(strings.TrimPrefix(word, "--"), "=")

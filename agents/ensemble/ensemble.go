@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Exit codes.
@@ -27,15 +29,28 @@ const (
 // Program is one invocation: its words without the program's name, and the parts
 // of its process that it may use.
 type Program struct {
-	Args          []string
-	Out, Err      io.Writer
-	Screen        io.Writer // the terminal, for top to draw on; nil: Out
-	Getenv        func(string) string
-	Dir           string                              // the working folder, without links
-	Plain         bool                                // as `aisync ledger`: reads leave no audit line, and doctor reports findings in its exit code
-	Done          <-chan struct{}                     // closed when the user interrupts a wait
+	Args     []string
+	In       io.Reader // nil: stdin is not readable
+	Out, Err io.Writer
+	Screen   io.Writer // the terminal, for top to draw on; nil: Out
+	Getenv   func(string) string
+	Dir      string          // the working folder, without links
+	Plain    bool            // as `aisync ledger`: reads leave no audit line, and doctor reports findings in its exit code
+	Done     <-chan struct{} // closed when the user interrupts a wait
+	// Keys begins to read the keys that a person types, one by one, and returns what
+	// ends it; nil where stdin is not a terminal.
+	Keys func() (keys <-chan byte, restore func())
+	// Table and Runtimes find the agents of the project; without a Table none is
+	// looked for, and a name is what the words and the environment say.
+	Table         process.Table
+	Runtimes      func() []spec.Runtime
 	Width, Height int                                 // of the terminal; 0: Out is not a terminal
 	Page          func(io.Writer, ledger.Story) error // writes the page of export
+	// Heap is debug.SetMemoryLimit, or nil. That package begins too late for the
+	// short commands, so it is no import of this one.
+	Heap func(limit int64) (before int64)
+	// Leases returns those of the ledger in root; nil: claims have none.
+	Leases func(root string) ledger.Leases
 }
 
 // call is an invocation with its ledger.
@@ -44,6 +59,8 @@ type call struct {
 	args
 	command string
 	ledger  *ledger.Ledger
+	known   *people
+	name    string // of the caller, once it is known
 }
 
 // command is one command.
@@ -62,15 +79,15 @@ func commands() []command {
 		{"init", "[--agent NAME] [--json]", "create the ledger of this folder", flagSpec{switches: "json", values: "agent"}, false, nil},
 		{"status", "", "agents, inboxes and claims, as JSON", asJSON, false, (*call).status},
 		{"note", "MESSAGE [--from NAME] [--json] [--strict]", "append a fact to the blackboard", flagSpec{"json strict", "from", true}, false, (*call).note},
-		{"send", "AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox; types: " + strings.Join(ledger.Types, ", "), flagSpec{"json strict", "from type reply-to", true}, false, (*call).send},
+		{"send", "AGENT MESSAGE|-|--file FILE [--from NAME] [--type TYPE] [--reply-to ID] [--json] [--strict]", "put a message into an inbox, - from stdin; types: " + strings.Join(ledger.Types, ", "), flagSpec{"json strict", "from type reply-to file", true}, false, (*call).send},
 		{"ack", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message was received", flagSpec{"json", "from body", true}, false, (*call).lifecycle},
 		{"done", "ID [TEXT] [--from NAME] [--body TEXT] [--json]", "record that a message is dealt with", flagSpec{"json", "from body", true}, false, (*call).lifecycle},
 		{"messages", "[--limit 50] [--open] [--json]", "list messages and their state", flagSpec{"open json", "limit", false}, false, (*call).messages},
-		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--json]", "read an inbox", flagSpec{"no-clear since-last-read clear json peek", "agent", false}, false, (*call).inbox},
+		{"inbox", "[--agent NAME] [--no-clear] [--since-last-read] [--clear] [--peek] [--wait[=SECONDS]] [--json]", "read an inbox; --wait waits until it has a message, and exits 124 if none comes", flagSpec{"no-clear since-last-read clear json peek wait", "agent wait", false}, false, (*call).inbox},
 		{"board", "[--json]", "read the blackboard", asJSON, false, (*call).board},
 		{"claims", "", "who owns what, as JSON", asJSON, false, (*call).claims},
-		{"claim", "PATH [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of a path before working on it", flagSpec{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
-		{"release", "PATH [--agent NAME] [--force] [--json]", "give a path back", flagSpec{"force json", "agent", false}, false, (*call).release},
+		{"claim", "PATH… [--agent NAME] [--force] [--json] [--strict] [--wait[=SECONDS]] [--glob]", "become the owner of paths and patterns ('src/**') before working on them: all or none", flagSpec{"force json strict glob wait", "agent wait", false}, false, (*call).claim},
+		{"release", "PATH… [--agent NAME] [--force] [--json]", "give paths back", flagSpec{"force json", "agent", false}, false, (*call).release},
 		{"audit", "[--limit 50] [--json]", "the last events", flagSpec{"json", "limit", false}, false, (*call).audit},
 		{"timeline", "[--limit 50] [--json]", "the last events in words", flagSpec{"json", "limit", false}, false, (*call).timeline},
 		{"overview", "[--limit 10] [--json]", "what an agent reads first", flagSpec{"json", "limit", false}, false, (*call).overview},
@@ -81,7 +98,7 @@ func commands() []command {
 		{"verify", "[--json]", "replay the audit trail and compare it with the files", asJSON, true, (*call).verify},
 		{"repair", "[--by NAME] [--json]", "repair what verify finds, after a backup", flagSpec{"json", "by", false}, true, (*call).repair},
 		{"compact", "[--days 30] [--by NAME] [--json]", "archive old lines of the audit trail", flagSpec{"json", "days by", false}, true, (*call).compact},
-		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal", flagSpec{values: "interval"}, true, (*call).top},
+		{"top", "[--interval 2s]", "watch agents, messages and claims on a terminal; q ends it", flagSpec{values: "interval"}, true, (*call).top},
 		{"export", "--html FILE", "the whole story as one page", flagSpec{values: "html"}, true, (*call).export},
 	}
 }
@@ -120,6 +137,9 @@ func (p Program) run() (int, error) {
 		if cmd.name != argv[0] {
 			continue
 		}
+		if p.Plain && cmd.name == "send" {
+			cmd.grammar.values += " to-runtime"
+		}
 		a, err := cmd.grammar.parse(argv[1:])
 		if err != nil {
 			return exitError, fmt.Errorf("%s: %w", cmd.name, err)
@@ -133,7 +153,10 @@ func (p Program) run() (int, error) {
 			return exitError, err
 		}
 		l.Trace = !p.Plain
-		code, err := cmd.run(&call{p, a, cmd.name, l})
+		if p.Leases != nil {
+			l.Leases = p.Leases(l.Root)
+		}
+		code, err := cmd.run(&call{Program: p, args: a, command: cmd.name, ledger: l})
 		if err != nil && code == exitDone {
 			code = exitError
 		}
@@ -201,9 +224,12 @@ func (p Program) usage() {
 	}
 	fmt.Fprintf(p.Out, "usage: %s [--root PATH] COMMAND\n\n", name)
 	for _, c := range commands() {
+		if p.Plain {
+			c.use = strings.Replace(c.use, "AGENT MESSAGE", "AGENT|all|--to-runtime RUNTIME MESSAGE", 1)
+		}
 		fmt.Fprintf(p.Out, "  %-9s %s\n            %s\n", c.name, c.use, c.doc)
 	}
-	fmt.Fprint(p.Out, "\nThe ledger is the nearest .pi-ensemble/ above --root, PI_ENSEMBLE_ROOT or the working folder.\nWho you are: --from or --agent, PI_ENSEMBLE_AGENT, or USER.\n")
+	fmt.Fprint(p.Out, "\nThe ledger is the nearest .pi-ensemble/ above --root, PI_ENSEMBLE_ROOT or the working folder.\nWho you are: --from or --agent, PI_ENSEMBLE_AGENT, the seat of the agent, or USER.\n")
 }
 
 // json prints a value in the original's format.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/ensemble/page"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/catalog"
 )
 
 // user is a person at a shell in a folder.
@@ -20,6 +22,7 @@ type user struct {
 	dir  string
 	env  map[string]string
 	tool bool // calls aisync ledger
+	here process.Table
 }
 
 func newUser(t *testing.T) *user {
@@ -34,7 +37,7 @@ func newUser(t *testing.T) *user {
 func (u *user) run(words ...string) (stdout, stderr string, code int) {
 	u.t.Helper()
 	var out, errs bytes.Buffer
-	code = Run(Program{Args: words, Out: &out, Err: &errs, Getenv: func(k string) string { return u.env[k] }, Dir: u.dir, Plain: u.tool, Page: page.Write})
+	code = Run(Program{Args: words, Out: &out, Err: &errs, Getenv: func(k string) string { return u.env[k] }, Dir: u.dir, Plain: u.tool, Page: page.Write, Table: u.here, Runtimes: catalog.Runtimes})
 	return out.String(), errs.String(), code
 }
 
@@ -296,7 +299,7 @@ func TestClaimWaits(t *testing.T) {
 	<-freed
 }
 
-func TestOverlapsWarnOrFail(t *testing.T) {
+func TestOverlapsAreRefused(t *testing.T) {
 	u := newUser(t)
 	u.must("init")
 	if err := os.MkdirAll(filepath.Join(u.dir, "real/deep"), 0o755); err != nil {
@@ -306,12 +309,26 @@ func TestOverlapsWarnOrFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.must("claim", "alias", "--agent", "codex")
-	out, errs, code := u.run("claim", "real/deep")
+	if _, errs, code := u.run("claim", "other", "real/deep"); code != 1 || !strings.Contains(errs, "alias, which codex claims. Use --force to override") {
+		t.Errorf("%d %q", code, errs)
+	}
+	out, errs, code := u.run("claim", "real/deep", "--force")
 	if code != 0 || out != "claimed real/deep\n" || !strings.Contains(errs, "alias, which codex claims") {
 		t.Errorf("%d %q %q", code, out, errs)
 	}
-	if _, errs, code := u.run("claim", "real/deep/er", "--strict"); code != 1 || !strings.Contains(errs, "Use --force to override") {
+}
+
+func TestSeveralPathsAtOnce(t *testing.T) {
+	u := newUser(t)
+	u.must("init")
+	if out := u.must("claim", "a", "src/**", "a"); out != "claimed a\nclaimed src/**\n" {
+		t.Error(out)
+	}
+	if _, errs, code := u.run("claim", "b", "src/x.go", "--agent", "codex"); code != 1 || !strings.Contains(errs, "src/**, which") || strings.Contains(u.must("claims"), "codex") {
 		t.Errorf("%d %q", code, errs)
+	}
+	if out := u.must("release", "a", "src/**"); out != "released a\nreleased src/**\n" || u.must("claims") != "{}\n" {
+		t.Error(out)
 	}
 }
 

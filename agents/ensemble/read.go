@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -60,7 +61,7 @@ func (c *call) audit() (int, error) {
 	}
 	records := []json.RawMessage{}
 	for _, e := range events {
-		records = append(records, e.Trail())
+		records = append(records, e.Record())
 	}
 	if c.on["json"] {
 		return exitDone, c.json(records)
@@ -101,55 +102,22 @@ func (c *call) messages() (int, error) {
 	if len(messages) == 0 {
 		return exitDone, c.print("no messages")
 	}
+	w := bufio.NewWriterSize(c.Out, 64<<10)
 	for _, m := range messages {
-		fmt.Fprintln(c.Out, messageLine(m))
+		messageLine(w, m)
 	}
-	return exitDone, nil
+	return exitDone, w.Flush()
 }
 
-func messageLine(m ledger.Thread) string {
-	return fmt.Sprintf("%-7s  %s  %s  %s → %s [%s]  %s", m.Status, m.MessageID, m.TS, m.From, m.To, m.Type, safe(termtext.Clip(termtext.OneLine(m.Body), 80)))
-}
-
-func (c *call) overview() (int, error) {
-	o, err := c.ledger.Overview(c.limit(10))
-	if err != nil {
-		return exitError, err
+// messageLine writes one line without Sprintf and its copies: a ledger may have
+// 100,000 of them.
+func messageLine(w *bufio.Writer, m ledger.Thread) {
+	for _, part := range []string{
+		m.Status, "         "[min(len(m.Status), 7):], m.MessageID, "  ", m.TS, "  ", m.From, " → ", m.To, " [", m.Type, "]  ",
+		termtext.Clip(safe(termtext.OneLine(m.Body)), 80), "\n",
+	} {
+		w.WriteString(part)
 	}
-	if c.on["json"] {
-		return exitDone, c.json(o)
-	}
-	return exitDone, c.print(overviewText(o))
-}
-
-func overviewText(o ledger.Overview) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "ledger  %s (version %s)\n", o.Root, o.Version)
-	section := func(title string, n int) { fmt.Fprintf(&b, "\n%s (%d)\n", title, n) }
-	section("agents", len(o.Agents))
-	for _, a := range o.Agents {
-		read := "never read"
-		if a.LastReadAt != nil {
-			read = "read until " + *a.LastReadAt
-		}
-		fmt.Fprintf(&b, "  %-20s  %d unread, %d read and kept; %s\n", a.Agent, a.Unread, a.Stale, read)
-	}
-	section("claims", len(o.Claims))
-	for _, c := range o.Claims {
-		fmt.Fprintf(&b, "  %-20s  %s  since %s\n", c.Agent, safe(c.Path), c.Since)
-	}
-	section("open messages", len(o.OpenMessages))
-	for _, m := range o.OpenMessages {
-		fmt.Fprintf(&b, "  %s\n", messageLine(m))
-	}
-	section("recent", len(o.Recent))
-	for _, m := range o.Recent {
-		fmt.Fprintf(&b, "  %s  %s\n", m.TS, safe(m.Summary))
-	}
-	if o.Malformed > 0 {
-		fmt.Fprintf(&b, "\n%d lines of the audit trail are not records; run: ensemble doctor\n", o.Malformed)
-	}
-	return b.String()
 }
 
 func (c *call) doctor() (int, error) {
@@ -244,7 +212,7 @@ func (c *call) differences(found []ledger.Difference, none string) error {
 }
 
 func (c *call) repair() (int, error) {
-	found, backup, err := c.ledger.Repair(c.valueOr("by", c.self()))
+	found, backup, err := c.ledger.Repair(c.caller("by"))
 	if err != nil {
 		return exitError, err
 	}
@@ -261,7 +229,7 @@ func (c *call) compact() (int, error) {
 		return exitError, err
 	}
 	before := time.Now().Add(-time.Duration(days * 24 * float64(time.Hour)))
-	name, n, err := c.ledger.Compact(before, c.valueOr("by", c.self()))
+	name, n, err := c.ledger.Compact(before, c.caller("by"))
 	if err != nil {
 		return exitError, err
 	}

@@ -74,6 +74,12 @@ func (c *call) top() (int, error) {
 	if screen == nil {
 		screen = c.Out
 	}
+	var keys <-chan byte
+	if c.Keys != nil {
+		typed, restore := c.Keys()
+		defer restore()
+		keys = typed
+	}
 	fmt.Fprint(screen, "\x1b[?1049h\x1b[?25l") // alternate screen, no cursor
 	defer fmt.Fprint(screen, "\x1b[?25h\x1b[?1049l")
 	for {
@@ -82,8 +88,20 @@ func (c *call) top() (int, error) {
 			return exitError, err
 		}
 		fmt.Fprint(screen, "\x1b[H"+strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\x1b[K\r\n")+"\x1b[J")
-		if !c.pause(interval) {
-			return exitDone, nil
+		for next := time.After(interval); next != nil; {
+			select {
+			case <-c.Done:
+				return exitDone, nil
+			case key, open := <-keys:
+				switch {
+				case !open:
+					keys = nil
+				case strings.IndexByte("qQ\x03\x04", key) >= 0: // ^C and ^D, which a raw terminal passes on
+					return exitDone, nil
+				}
+			case <-next:
+				next = nil
+			}
 		}
 	}
 }
@@ -94,12 +112,13 @@ func (c *call) screen(width, height int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	defer o.Close()
 	now := time.Now()
 	name := len("AGENT") // wide enough for the longest name, up to a limit
 	for _, a := range o.Agents {
 		name = min(max(name, len(a.Agent)), 24)
 	}
-	lines := []string{fmt.Sprintf("%s  %s, %s, %s open  %s", now.Format("15:04:05"), count(len(o.Agents), "agent"), count(len(o.Claims), "claim"), count(len(o.OpenMessages), "message"), o.Root), ""}
+	lines := []string{fmt.Sprintf("%s  %s, %s, %s open  %s", now.Format("15:04:05"), count(len(o.Agents), "agent"), count(len(o.Claims), "claim"), count(o.OpenMessages.Len(), "message"), o.Root), ""}
 	section := func(title string, empty bool, columns ...any) {
 		lines = append(lines, fmt.Sprintf(title, columns...))
 		if empty {
@@ -117,11 +136,17 @@ func (c *call) screen(width, height int) (string, error) {
 	lines = append(lines, "")
 	section("%-*s  %-12s  CLAIMS", len(o.Claims) == 0, name, "AGENT", "SINCE")
 	for _, k := range o.Claims {
-		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s", name, k.Agent, ago(now, k.Since), strings.TrimPrefix(k.Path, o.Root+"/")))
+		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s", name, k.Agent, ago(now, k.Since), strings.TrimPrefix(k.Path, o.Root+"/")+k.Note()))
 	}
 	lines = append(lines, "")
-	section("%-*s  %-12s  IS ASKED", len(o.OpenMessages) == 0, name, "AGENT", "SENT")
-	for _, m := range o.OpenMessages {
+	section("%-*s  %-12s  IS ASKED", o.OpenMessages.Len() == 0, name, "AGENT", "SENT")
+	for m, err := range o.OpenMessages.All() {
+		if err != nil {
+			return "", err
+		}
+		if len(lines) > height {
+			break // the rest does not fit
+		}
 		lines = append(lines, fmt.Sprintf("%-*s  %-12s  %s of %s: %s", name, m.To, ago(now, m.TS), m.Type, m.From, termtext.Clip(termtext.OneLine(m.Body), 200)))
 	}
 	// The latest events fill the rest of the screen.

@@ -19,36 +19,11 @@ func (c *call) note() (int, error) {
 	if err := c.checkSecrets(c.text(0)); err != nil {
 		return exitError, err
 	}
-	rec, err := c.ledger.Note(c.valueOr("from", c.self()), c.text(0))
+	rec, err := c.ledger.Note(c.caller("from"), c.text(0))
 	if err != nil {
 		return exitError, err
 	}
 	return c.say(rec, "noted")
-}
-
-func (c *call) send() (int, error) {
-	m := ledger.Message{From: c.valueOr("from", c.self()), To: c.word(0), Type: c.valueOr("type", "handoff"), Body: c.text(1), ReplyTo: c.value["reply-to"]}
-	if known := c.ledger.Known(m.To); !known && ledger.ValidAgent(m.To) {
-		if agents, _, err := c.ledger.Agents(); err == nil && len(agents) > 0 {
-			defer c.warn("%s is a new agent; the others are %s", m.To, strings.Join(agents, ", "))
-		}
-	}
-	if err := c.checkSecrets(m.Body); err != nil {
-		return exitError, err
-	}
-	rec, err := c.ledger.Send(m)
-	if err != nil {
-		return exitError, err
-	}
-	var sent struct{ MessageID string }
-	if err := json.Unmarshal(rec, &sent); err != nil {
-		return exitError, err
-	}
-	text := fmt.Sprintf("sent to %s: %s", m.To, sent.MessageID)
-	if m.ReplyTo != "" {
-		text += " (reply to " + m.ReplyTo + ")"
-	}
-	return c.say(rec, "%s", text)
 }
 
 // lifecycle implements ack and done.
@@ -61,7 +36,7 @@ func (c *call) lifecycle() (int, error) {
 	if c.command == "done" {
 		record, word = c.ledger.Done, "resolved"
 	}
-	rec, err := record(c.valueOr("from", c.self()), c.word(0), body)
+	rec, err := record(c.caller("from"), c.word(0), body)
 	if err != nil {
 		return exitError, err
 	}
@@ -69,7 +44,7 @@ func (c *call) lifecycle() (int, error) {
 }
 
 func (c *call) inbox() (int, error) {
-	r := ledger.Reading{Agent: c.valueOr("agent", c.self()), Since: c.on["since-last-read"], Peek: c.on["peek"]}
+	r := ledger.Reading{Agent: c.caller("agent"), Since: c.on["since-last-read"], Peek: c.on["peek"]}
 	switch {
 	case c.on["clear"]:
 		r.Clear = true
@@ -80,28 +55,29 @@ func (c *call) inbox() (int, error) {
 	if r.Peek && r.Clear {
 		return exitError, errors.New("--peek and --clear exclude each other")
 	}
-	if ledger.ValidAgent(r.Agent) && !c.ledger.Known(r.Agent) {
+	inboxes := c.inboxes(r.Agent)
+	if ledger.ValidAgent(r.Agent) && !c.ledger.Known(r.Agent) && !c.seated(r.Agent) {
 		agents, _, _ := c.ledger.Agents() // used only for the warning
 		c.warn("unknown agent %s; known: %s", r.Agent, strings.Join(agents, ", "))
 	}
-	content, err := c.ledger.Inbox(r)
-	code := exitDone
-	if err != nil {
-		if content == "" {
-			return exitError, err
-		}
-		code = exitError // messages that were moved are shown in spite of the error
-		fmt.Fprintln(c.Err, err)
-	}
+	show := func(content string) error { return c.print(c.shown(content)) }
 	if c.on["json"] {
-		return code, c.json(struct {
-			Agent         string `json:"agent"`
-			Clear         bool   `json:"clear"`
-			SinceLastRead bool   `json:"sinceLastRead"`
-			Content       string `json:"content"`
-		}{r.Agent, r.Clear, r.Since, content})
+		show = func(content string) error {
+			return c.json(struct {
+				Agent         string `json:"agent"`
+				Clear         bool   `json:"clear"`
+				SinceLastRead bool   `json:"sinceLastRead"`
+				Content       string `json:"content"`
+			}{r.Agent, r.Clear, r.Since, content})
+		}
 	}
-	return code, c.print(c.shown(content))
+	if code, err := c.awaitMail(r, inboxes); err != nil {
+		return code, err
+	}
+	if err := c.deliver(r, inboxes, show); err != nil {
+		return exitError, err
+	}
+	return exitDone, nil
 }
 
 // print writes a text and ends its last line.
@@ -116,8 +92,7 @@ func (c *call) print(text string) error {
 // claim claims paths. With --wait it waits until they are free or reports who
 // holds them.
 func (c *call) claim() (int, error) {
-	agent := c.valueOr("agent", c.self())
-	c.ledger.Strict = c.on["strict"]
+	agent := c.caller("agent")
 	paths, err := c.paths()
 	if err != nil {
 		return exitError, err
@@ -127,12 +102,15 @@ func (c *call) claim() (int, error) {
 		return exitError, err
 	}
 	for said := false; ; {
-		recs, near, err := c.ledger.ClaimAll(agent, paths, c.on["force"])
+		done, err := c.ledger.ClaimAll(agent, paths, c.on["force"])
 		if err == nil {
-			for _, n := range near {
+			for _, n := range done.Near {
 				c.warn("%s overlaps %s, which %s claims", strings.Join(paths, ", "), n.Path, n.Agent)
 			}
-			return c.claimed(recs, paths)
+			for _, e := range done.Ended {
+				c.warn("the claim of %s on %s has ended: its agent is gone", e.Agent, e.Path)
+			}
+			return c.claimed(done.Records, paths)
 		}
 		if !errors.Is(err, ledger.ErrClaimed) && !errors.Is(err, ledger.ErrOverlap) || deadline.IsZero() {
 			return exitError, err
@@ -151,7 +129,7 @@ func (c *call) claim() (int, error) {
 
 func (c *call) claimed(recs []json.RawMessage, paths []string) (int, error) {
 	if c.on["json"] {
-		if c.on["glob"] {
+		if c.on["glob"] || len(recs) > 1 {
 			return exitDone, c.json(recs)
 		}
 		return exitDone, c.json(recs[0])
@@ -162,13 +140,14 @@ func (c *call) claimed(recs []json.RawMessage, paths []string) (int, error) {
 	return exitDone, nil
 }
 
-// paths returns the named path, or with --glob all paths that match the pattern.
+// paths returns the named paths and patterns, or with --glob all paths that match
+// the pattern now.
 func (c *call) paths() ([]string, error) {
-	if len(c.words) > 1 {
-		return nil, fmt.Errorf("one path at a time: %s; quote a pattern and use --glob for many", strings.Join(c.words, " "))
-	}
 	if !c.on["glob"] {
-		return []string{c.word(0)}, nil
+		return c.named(), nil
+	}
+	if len(c.words) > 1 {
+		return nil, fmt.Errorf("--glob takes one pattern: %s; quote it", strings.Join(c.words, " "))
 	}
 	pattern := c.word(0)
 	if pattern == "" {
@@ -176,7 +155,7 @@ func (c *call) paths() ([]string, error) {
 	}
 	base := ""
 	if !filepath.IsAbs(pattern) {
-		base = c.ledger.Root
+		base = c.ledger.Base()
 	}
 	found, err := glob(base, pattern)
 	if err != nil {
@@ -249,11 +228,14 @@ func matches(pattern, path []string) bool {
 	return ok && matches(pattern[1:], path[1:])
 }
 
+// longWait is the limit of a --wait without one.
+const longWait = 24 * time.Hour
+
 // deadline returns when a wait ends; the zero time is never. --wait alone waits
 // for a day.
 func (c *call) deadline() (time.Time, error) {
 	if c.on["wait"] {
-		return time.Now().Add(24 * time.Hour), nil
+		return time.Now().Add(longWait), nil
 	}
 	text, ok := c.value["wait"]
 	if !ok {
@@ -276,18 +258,37 @@ func (c *call) pause(d time.Duration) bool {
 	}
 }
 
-func (c *call) release() (int, error) {
-	if len(c.words) > 1 {
-		return exitError, fmt.Errorf("one path at a time: %s", strings.Join(c.words, " "))
+// named returns the words, each once; "" where there is none, which is refused.
+func (c *call) named() []string {
+	if len(c.words) == 0 {
+		return []string{""}
 	}
-	rec, held, err := c.ledger.Release(c.valueOr("agent", c.self()), c.word(0), c.on["force"])
+	var out []string
+	for _, w := range c.words {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// release releases all named paths or none.
+func (c *call) release() (int, error) {
+	paths := c.named()
+	recs, free, err := c.ledger.ReleaseAll(c.caller("agent"), paths, c.on["force"])
 	if err != nil {
 		return exitError, err
 	}
-	if !held {
-		c.warn("%s was not claimed", c.word(0))
+	for _, p := range free {
+		c.warn("%s was not claimed", p)
 	}
-	return c.say(rec, "released %s", c.word(0))
+	switch {
+	case c.on["json"] && len(recs) == 1:
+		return exitDone, c.json(recs[0])
+	case c.on["json"]:
+		return exitDone, c.json(recs)
+	}
+	return exitDone, c.print("released " + strings.Join(paths, "\nreleased "))
 }
 
 func (c *call) retire() (int, error) {
@@ -320,11 +321,11 @@ func (c *call) retire() (int, error) {
 		if c.on["json"] {
 			return exitDone, c.json(map[string]any{"dryRun": true, "targets": targets})
 		}
-		return exitDone, c.print("would retire " + strings.Join(targets, ", "))
+		return exitDone, c.print(fmt.Sprintf("would retire %d agent(s): %s", len(targets), strings.Join(targets, ", ")))
 	}
 	recs := []json.RawMessage{}
 	for _, t := range targets {
-		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.valueOr("by", c.self()), Reason: c.value["reason"]})
+		rec, err := c.ledger.Retire(ledger.Retirement{Agent: t, By: c.caller("by"), Reason: c.value["reason"]})
 		if err != nil {
 			return exitError, err
 		}
@@ -333,5 +334,18 @@ func (c *call) retire() (int, error) {
 	if c.on["json"] {
 		return exitDone, c.json(recs)
 	}
-	return exitDone, c.print("retired " + strings.Join(targets, ", "))
+	for _, rec := range recs {
+		var r struct {
+			Agent, ArchivedTo string
+			PendingMessages   int
+			ReleasedClaims    []string
+		}
+		if err := json.Unmarshal(rec, &r); err != nil {
+			return exitError, err
+		}
+		if err := c.print(fmt.Sprintf("retired %s (%d pending archived, %d claim(s) released) → %s", r.Agent, r.PendingMessages, len(r.ReleasedClaims), r.ArchivedTo)); err != nil {
+			return exitError, err
+		}
+	}
+	return exitDone, nil
 }

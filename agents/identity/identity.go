@@ -23,7 +23,11 @@ const (
 	VarContext = "AI_SESSION_CONTEXT"
 	VarHelper  = "AI_HELPER"
 	VarLedger  = "PI_ENSEMBLE_AGENT"
-	VarModel   = "AI_MODEL" // the model, where the launcher chose it
+	VarModel   = "AI_MODEL"    // the model, where the launcher chose it
+	VarTask    = "AISYNC_TASK" // the task that a worker carries out
+	// VarTaskSeat is the seat that claims what this task writes; the worker has its claims.
+	VarTaskSeat = "AISYNC_TASK_SEAT"
+	VarLaunch   = "AI_LAUNCH" // one start of one agent, by which it knows its record again in a sandbox
 )
 
 // Valid reports whether id can name an agent, and a file.
@@ -75,6 +79,19 @@ func NewHelper(taken func(id string) bool) string {
 
 // IsHelper reports whether an id has the form of a helper's.
 func IsHelper(id string) bool { return strings.HasPrefix(id, "helper-") }
+
+// Generated reports whether an id has the form of those that New and NewHelper
+// make: it names one process and is never used again.
+func Generated(id string) bool {
+	parts := strings.Split(id, ".")
+	last := parts[len(parts)-1]
+	if rest, ok := strings.CutPrefix(id, "helper-"); ok {
+		last = rest
+	} else if len(parts) != 4 {
+		return false
+	}
+	return (len(last) == 4 || len(last) == 8) && strings.Trim(last, "0123456789abcdef") == ""
+}
 
 // tries is how many four-digit suffixes New tries before it uses eight digits:
 // with 65,536 suffixes, a fifth of all calls run out only when 13,000 agents

@@ -72,3 +72,21 @@ func TestCheckRefusesInvalidFileNames(t *testing.T) {
 		}
 	}
 }
+
+func TestGenerated(t *testing.T) {
+	for id, want := range map[string]bool{
+		New("vm", "app", "codex", nil): true,
+		NewHelper(nil):                 true,
+		"vm.app.codex.0123abcd":        true,
+		"vm.app.codex":                 false,
+		"vm.app.codex.main":            false,
+		"vm.app.1f3a":                  false,
+		"reviewer":                     false,
+		"helper-x":                     false,
+		"":                             false,
+	} {
+		if Generated(id) != want {
+			t.Errorf("%q: %v", id, !want)
+		}
+	}
+}

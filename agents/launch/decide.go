@@ -48,8 +48,8 @@ type anonymous struct{ process.Table }
 func (anonymous) Self() int { return 0 }
 
 // Everybody returns the roster including the calling agent, if there is one.
-func Everybody(t process.Table, root string, runtimes []spec.Runtime) (roster.Roster, error) {
-	return roster.Others(anonymous{t}, root, runtimes)
+func Everybody(t process.Table, root string, runtimes []spec.Runtime) roster.Roster {
+	return roster.Look(anonymous{t}, root, runtimes, nil)
 }
 
 // Decide returns which agent a launch starts. The first in a project is its
@@ -67,10 +67,14 @@ func Decide(root string, now roster.Roster, ask Ask) (Decision, error) {
 			d.Crashed = append(d.Crashed, e)
 		}
 	}
-	for _, h := range now.Hidden {
-		d.warn("process %d (%s) belongs to another user and may be at work here", h.PID, h.Runtime)
-	}
 	led := Held(root, "") || slices.ContainsFunc(now.Agents, func(a roster.Agent) bool { return !isHelper(a) })
+	for _, why := range now.Doubts() {
+		d.warn("there may be more agents here: %s", why)
+	}
+	if !led && !now.Complete() { // an agent that is not visible from here may lead
+		led = true
+		d.warn("this one does not start as the primary, and gets an id")
+	}
 	switch {
 	case ask.Recover:
 		return d, d.recover(root, ask.RecoverID, led)

@@ -5,9 +5,9 @@
 package launch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/project"
@@ -29,6 +29,7 @@ type Start struct {
 	Environment map[string]string `json:"environment"` // added to the launcher's
 	Opening     string            `json:"opening,omitempty"`
 	Type        bool              `json:"type_opening"` // the program takes no instruction as an argument
+	Program     string            `json:"-"`            // the runtime whose command it is
 	Ready       string            `json:"-"`            // see spec.Launch
 	ReadyDelay  int               `json:"-"`            // milliseconds
 }
@@ -40,27 +41,22 @@ type Program struct {
 	Args        []string     // after the command's fixed arguments
 	Environment map[string]string
 	Model       string
+	Hooked      bool // the project's spec gives it the hooks of the ledger
 }
 
 // Plan returns how to start the agent of d.
 func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
 	l := p.Runtime.Launch
 	s := Start{
-		Root: root, Role: d.Role, ID: d.ID, Runtime: c.Runtime.ID, Label: c.Label, Model: p.Model,
-		Opening: Opening(root, d), Ready: l.Ready, ReadyDelay: l.ReadyDelay,
+		Root: root, Role: d.Role, ID: d.ID, Runtime: c.Runtime.ID, Program: p.Runtime.ID, Label: c.Label, Model: p.Model,
+		Opening: Opening(root, d, p), Ready: l.Ready, ReadyDelay: l.ReadyDelay,
 		Environment: map[string]string{},
 	}
 	if d.Recover != nil {
 		s.Recovers = d.Recover.Path
 	}
-	s.Command = slices.Concat([]string{p.Runtime.Command}, l.Args, p.Args, more)
-	if len(l.Interactive) == 0 {
-		s.Type = true
-	} else {
-		for _, arg := range l.Interactive {
-			s.Command = append(s.Command, strings.ReplaceAll(arg, "{prompt}", s.Opening))
-		}
-	}
+	s.Command = append([]string{p.Runtime.Command}, l.Line(l.Interactive, slices.Concat(p.Args, more), s.Opening, false)...)
+	s.Type = len(l.Interactive) == 0
 	maps.Copy(s.Environment, l.Environment)
 	maps.Copy(s.Environment, p.Environment)
 	maps.Copy(s.Environment, map[string]string{identity.VarRuntime: c.Runtime.ID, identity.VarProject: root})
@@ -83,10 +79,11 @@ func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
 
 // identityVars are the variables that describe an agent. Those of the launcher describe
 // another agent; no started program inherits them.
-var identityVars = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel}
+var identityVars = []string{identity.VarID, identity.VarRuntime, identity.VarProject, identity.VarContext, identity.VarHelper, identity.VarModel, identity.VarLaunch}
 
 // Environ returns the sorted environment of the program: the launcher's, without
-// the variables that describe the launcher, and with the agent's.
+// the variables that describe the launcher, and with the agent's. PWD, which
+// programs such as opencode take for the folder that they work in, is that folder.
 func (s Start) Environ(from map[string]string) []string {
 	all := maps.Clone(from)
 	if all[identity.VarLedger] == all[identity.VarID] {
@@ -96,6 +93,7 @@ func (s Start) Environ(from map[string]string) []string {
 		delete(all, name)
 	}
 	maps.Copy(all, s.Environment)
+	all["PWD"] = cmp.Or(s.Dir, s.Root)
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, name+"="+all[name])

@@ -6,16 +6,18 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aisync.dev/aisync/agents/ledger"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/catalog"
 )
 
 // HelperMode is the workflow of helpers.
 const HelperMode = ".ai/workflows/helper-mode.org"
 
-// Opening returns the first instruction of the agent that d starts, on one line:
-// programs submit at the end of a line.
-func Opening(root string, d Decision) string {
+// Opening returns the first instruction of the agent that d starts in the program p,
+// on one line: programs submit at the end of a line.
+func Opening(root string, d Decision, p Program) string {
 	var say []string
 	add := func(format string, args ...any) { say = append(say, fmt.Sprintf(format, args...)) }
 	if project.Is(root) {
@@ -52,5 +54,23 @@ func Opening(root string, d Decision) string {
 		}
 		add("Others are at work here (%s): change shared files below one heading at a time (aisync session edit).", strings.Join(ids, ", "))
 	}
+	if l, err := ledger.Find(root); err == nil && p.way().Startup != catalog.HookInjection {
+		at, err := filepath.Rel(root, l.Root)
+		if err != nil {
+			at = l.Root
+		}
+		add("The agents of this project share the ledger %s; your name there is in PI_ENSEMBLE_AGENT. No hook brings you its messages: "+
+			"run `aisync ledger inbox --since-last-read` now, after each step, and at least every %d seconds; "+
+			"run `aisync ledger claim PATH` before you edit a file, and `aisync ledger release PATH` after.",
+			filepath.Join(at, ledger.Dir), catalog.Completed(p.Runtime).Coordination.Nudge)
+	}
 	return strings.Join(say, " ")
+}
+
+// way is how work reaches an agent of p.
+func (p Program) way() catalog.Way {
+	if p.Hooked {
+		return catalog.WayOf(p.Runtime)
+	}
+	return catalog.WithoutHooks(p.Runtime)
 }

@@ -1,10 +1,12 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,9 +14,15 @@ import (
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/agents/detect"
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/keeper"
+	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Streams are the parts of this terminal that a program gets.
@@ -29,8 +37,11 @@ type Runner struct {
 	Environ map[string]string // the launcher's
 	Checks  []Check
 	Streams Streams
-	Pane    string                        // tmux pane in which to type the opening; "": none
-	Roster  func() (roster.Roster, error) // all agents at work in the project
+	Pane    string               // tmux pane in which to type the opening; "": none
+	Roster  func() roster.Roster // all agents at work in the project
+
+	alive *keeper.Holding // while the program runs
+	seat  heldSeat
 }
 
 // Run runs the checks before, the program, and the checks after, and returns the
@@ -41,7 +52,8 @@ type Runner struct {
 // The program gets the terminal's signals; the launcher outlives it. If ctx ends
 // before the program runs, Run does not start it.
 func (r Runner) Run(ctx context.Context) (int, error) {
-	environ := r.Start.Environ(r.Environ)
+	once := fmt.Sprintf("%016x", rand.Uint64()) // not a secret: knowing it grants nothing
+	environ := append(r.Start.Environ(r.Environ), identity.VarLaunch+"="+once)
 	if err := r.Start.runChecks(ctx, r.Checks, before, environ, r.Streams.Err); err != nil {
 		return 1, fmt.Errorf("%s was not started: %w", r.Start.Runtime, err)
 	}
@@ -56,22 +68,31 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 		return 1, fmt.Errorf("%s was not started: %w", r.Start.Runtime, context.Cause(ctx))
 	}
 
+	var unseated error
+	if r.seat, unseated = takeSeat(r.Start, r.Environ, once); r.seat.name != "" {
+		environ = append(environ, identity.VarLedger+"="+r.seat.name)
+	}
+	defer r.seat.leave()
 	cmd := exec.Command(program, r.Start.Command[1:]...)
 	if cmd.Dir, cmd.Env = r.Start.Dir, environ; cmd.Dir == "" {
 		cmd.Dir = r.Start.Root
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Streams.In, r.Streams.Out, r.Streams.Err
+	defer r.watched()()
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("start %s: %w", r.Start.Command[0], err)
 	}
+	r.alive, err = r.hold(cmd.Process.Pid, once)
+	unrecorded := errors.Join(unseated, err)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	done := make(chan struct{})
 	typed := make(chan error, 1)
 	go func() { typed <- r.typeOpening(done) }()
 	code := r.wait(ctx, cmd.Process, signals, ended)
+	r.alive.Release()
 	close(done)
-	err = <-typed
+	err = errors.Join(unrecorded, <-typed)
 
 	if r.Start.ID != "" {
 		err = errors.Join(err, session.SyncCopy(r.Start.Root, false))
@@ -83,6 +104,33 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 		}
 	}
 	return code, err
+}
+
+// hold records the agent while its program runs, for those that cannot see its
+// process.
+func (r Runner) hold(pid int, launch string) (*keeper.Holding, error) {
+	t := process.System()
+	p, err := t.Read(pid)
+	if err != nil {
+		return nil, nil // it has ended, or /proc is hidden: its hooks record it
+	}
+	s := r.Start
+	r.seat.bind(pid, p.Start)
+	return keeper.Hold(t, s.Root, keeper.Agent{
+		ID: s.ID, Seat: r.seat.name, Runtime: s.Runtime, Helper: s.Role == "helper", Launch: launch, PID: pid, Start: p.Start, UID: os.Getuid(), Cwd: cmp.Or(s.Dir, s.Root),
+	})
+}
+
+// watched has the keeper watch the agent from before its start until end: a program
+// asks some questions, such as whether to trust a folder, before its first hook.
+func (r Runner) watched() (end func()) {
+	known, _ := catalog.With(spec.Catalog{}).Find(cmp.Or(r.Start.Program, r.Start.Runtime))
+	if r.seat.name == "" || len(known.Launch.Dialogs) == 0 {
+		return func() {}
+	}
+	getenv := func(name string) string { return r.Environ[name] }
+	_ = keeper.Moves(r.Start.Root, r.seat.name, detect.StallAfter(known, getenv)) // without it the first hook begins
+	return func() { _ = keeper.Rests(r.Start.Root, r.seat.name) }
 }
 
 // copyEvery is how often the copy of a context for old tools is updated.
@@ -112,6 +160,7 @@ func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signa
 				_ = p.Signal(s) // sent only to us; the terminal sends the others to both
 			}
 		case <-tick.C:
+			r.alive.Renew()
 			r.syncCopy()
 		}
 	}
@@ -152,11 +201,8 @@ func (r Runner) syncCopy() {
 		}
 		return
 	}
-	now, err := r.Roster()
-	if err != nil {
-		return
-	}
-	alone := len(now.Agents) <= 1 && !Held(s.Root, "")
+	now := r.Roster()
+	alone := len(now.Agents) <= 1 && now.Complete() && !Held(s.Root, "")
 	if err := session.SyncCopy(s.Root, alone); err == nil && !alone && copied == s.ID {
 		_ = session.DropCopy(s.Root, time.Now())
 	}

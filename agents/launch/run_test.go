@@ -18,6 +18,7 @@ import (
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/agents/tmuxtest"
 	"aisync.dev/aisync/catalog"
 )
 
@@ -158,12 +159,12 @@ func TestChecksRunAroundProgram(t *testing.T) {
 func TestRunSyncsCopyForOldTools(t *testing.T) {
 	r, _ := program(t, ":", Decision{Role: "agent", ID: "pearl.p.claude.0001"})
 	alone := true
-	r.Roster = func() (roster.Roster, error) {
+	r.Roster = func() roster.Roster {
 		agents := []roster.Agent{{PID: 1, ID: r.Start.ID}}
 		if !alone {
 			agents = append(agents, roster.Agent{PID: 2})
 		}
-		return roster.Roster{Agents: agents}, nil
+		return roster.Roster{Agents: agents}
 	}
 	root, own := r.Start.Root, session.ByID(r.Start.Root, r.Start.ID).Path
 	copied := func() string {
@@ -226,7 +227,7 @@ func server(t *testing.T) Tmux {
 	}
 	tm := Tmux{Environ: append(slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "TMUX") }), "TMUX_TMPDIR="+dir, "SHELL=/bin/sh", "LC_ALL=C")} // tmux hides tabs where no locale tells of UTF-8
 	t.Cleanup(func() {
-		_, _ = tm.run("kill-server") // there is none where no window was opened
+		tmuxtest.End(t, tmuxtest.Default(dir))
 		_ = os.RemoveAll(dir)
 	})
 	return tm
@@ -325,4 +326,13 @@ func TestOpeningIsTypedAtPrompt(t *testing.T) {
 	}
 	text, _ := os.ReadFile(out)
 	t.Errorf("it got %q", text)
+}
+
+func TestProgramIsToldItsFolder(t *testing.T) {
+	from := map[string]string{"PWD": "/where/the/launcher/is"}
+	for want, s := range map[string]Start{"/p": {Root: "/p"}, "/p/work": {Root: "/p", Dir: "/p/work"}} {
+		if env := s.Environ(from); !slices.Contains(env, "PWD="+want) || len(env) != 1 {
+			t.Errorf("%+v: %q, want PWD=%s", s, env, want)
+		}
+	}
 }

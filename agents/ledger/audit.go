@@ -1,36 +1,21 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/agents/ledger/jsontext"
+	"aisync.dev/aisync/agents/ledger/trail"
 )
 
 // Event is one line of the audit trail. docs/ledger.md lists the fields of each
 // action and their order.
-type Event struct {
-	TS, Action         string
-	Agent, From, To    string
-	Type, Body         string
-	MessageID, ReplyTo string
-	Path, By, Reason   string
-	ArchivedTo         string
-	SinceLastRead      bool
-	Force              bool
-
-	Raw  json.RawMessage // the line; valid until the next read, unless cloned
-	Line int             // from 1, in File
-	File string          // relative to the ledger's folder
-
-	Malformed error // not nil: only Raw, Line and File are set
-}
+type Event = trail.Event
 
 // pair is one member of a record.
 type pair struct {
@@ -52,7 +37,7 @@ func (l *Ledger) recordAt(ts, action string, members ...pair) (json.RawMessage, 
 
 func line(ts, action string, members []pair) json.RawMessage {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"ts":%s,"action":%s`, quote(ts), quote(action))
+	fmt.Fprintf(&b, `{"ts":%s,"action":%s`, jsontext.Quote(ts), jsontext.Quote(action))
 	for _, m := range members {
 		var text string
 		switch v := m.value.(type) {
@@ -62,13 +47,13 @@ func line(ts, action string, members []pair) json.RawMessage {
 			if v == "" {
 				continue
 			}
-			text = quote(v)
+			text = jsontext.Quote(v)
 		case verbatim:
-			text = quote(string(v))
+			text = jsontext.Quote(string(v))
 		case []string:
 			var parts []string
 			for _, s := range v {
-				parts = append(parts, quote(s))
+				parts = append(parts, jsontext.Quote(s))
 			}
 			text = "[" + strings.Join(parts, ",") + "]"
 		case json.RawMessage:
@@ -79,7 +64,7 @@ func line(ts, action string, members []pair) json.RawMessage {
 		default:
 			text = fmt.Sprint(v) // bool, int
 		}
-		fmt.Fprintf(&b, ",%s:%s", quote(m.key), text)
+		fmt.Fprintf(&b, ",%s:%s", jsontext.Quote(m.key), text)
 	}
 	b.WriteByte('}')
 	return slices.Clip(b.Bytes())
@@ -88,26 +73,39 @@ func line(ts, action string, members []pair) json.RawMessage {
 // verbatim is a string that is written even if it is empty.
 type verbatim string
 
-// maxLine bounds a line of the audit trail, and so the memory of a reader: a
-// longer one counts as malformed.
-const maxLine = 16 << 20
-
 // Events yields every line of the audit trail in order, archives first. A line
 // that is not a record is yielded with Malformed set. A read error ends the
 // sequence.
 func (l *Ledger) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		files, err := l.auditFiles()
+		t, err := l.openTrail()
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		for _, f := range files {
-			if !l.eventsOf(f, yield) {
+		defer t.Close()
+		var p trail.Parser
+		for line, err := range t.Lines() {
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			e := p.Event(line.Text)
+			e.File, e.Line = t.Name(line.Place), line.Number
+			if !yield(e, nil) {
 				return
 			}
 		}
 	}
+}
+
+// openTrail opens the archives and the audit trail. The caller must close it.
+func (l *Ledger) openTrail() (*trail.Trail, error) {
+	names, err := l.auditFiles()
+	if err != nil {
+		return nil, err
+	}
+	return trail.Open(names, l.open)
 }
 
 // auditFiles lists the archives of Compact, oldest first, then the audit trail.
@@ -133,108 +131,6 @@ func (l *Ledger) archives() ([]string, error) {
 	return files, nil
 }
 
-func (l *Ledger) eventsOf(file string, yield func(Event, error) bool) bool {
-	f, err := os.Open(l.path(file))
-	if errors.Is(err, os.ErrNotExist) {
-		return true
-	}
-	if err != nil {
-		yield(Event{}, fmt.Errorf("read %s: %w", file, err))
-		return false
-	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, 256<<10)
-	for n := 1; ; n++ {
-		text, err := readLine(r)
-		if len(bytes.TrimSpace(text)) > 0 {
-			e := parseEvent(text)
-			e.File, e.Line = file, n
-			if !yield(e, nil) {
-				return false
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return true
-		}
-		if err != nil {
-			yield(Event{}, fmt.Errorf("read %s: %w", file, err))
-			return false
-		}
-	}
-}
-
-// readLine returns the next line without its end. It is valid until the next
-// call. Of a line over maxLine it returns only the beginning.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	text, err := r.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return bytes.TrimRight(text, "\r\n"), err
-	}
-	long := slices.Clone(text)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		text, err = r.ReadSlice('\n')
-		if len(long) < maxLine {
-			long = append(long, text...)
-		}
-	}
-	return bytes.TrimRight(long, "\r\n"), err
-}
-
-func parseEvent(text []byte) Event {
-	e := Event{Raw: text}
-	err := fields(text, func(key, value []byte) error {
-		var to *string
-		switch string(key) {
-		case "ts":
-			to = &e.TS
-		case "action":
-			to = &e.Action
-		case "agent":
-			to = &e.Agent
-		case "from":
-			to = &e.From
-		case "to":
-			to = &e.To
-		case "type":
-			to = &e.Type
-		case "body":
-			to = &e.Body
-		case "messageId":
-			to = &e.MessageID
-		case "replyTo":
-			to = &e.ReplyTo
-		case "path":
-			to = &e.Path
-		case "by":
-			to = &e.By
-		case "reason":
-			to = &e.Reason
-		case "archivedTo":
-			to = &e.ArchivedTo
-		case "sinceLastRead":
-			e.SinceLastRead = string(value) == "true"
-		case "force":
-			e.Force = string(value) == "true"
-		}
-		if to == nil {
-			return nil
-		}
-		s, ok := unquote(value)
-		if !ok && string(value) != "null" {
-			return fmt.Errorf("%s is no string", key)
-		}
-		*to = s
-		return nil
-	})
-	if err == nil && e.Action == "" {
-		err = errors.New("no action")
-	}
-	if err != nil {
-		return Event{Raw: text, Malformed: err}
-	}
-	return e
-}
-
 // Audit returns the last limit lines of the audit trail (0: all), malformed ones
 // included.
 func (l *Ledger) Audit(limit int) ([]Event, error) {
@@ -252,13 +148,4 @@ func (l *Ledger) Audit(limit int) ([]Event, error) {
 		out = out[len(out)-limit:]
 	}
 	return out, nil
-}
-
-// Trail returns the JSON form of an event: the record, or
-// {"malformed":true,"line":"…"} for a line that is not one.
-func (e Event) Trail() json.RawMessage {
-	if e.Malformed != nil {
-		return json.RawMessage(`{"malformed":true,"line":` + quote(string(e.Raw)) + `}`)
-	}
-	return e.Raw
 }

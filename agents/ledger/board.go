@@ -27,11 +27,14 @@ func (l *Ledger) Note(from, body string) (json.RawMessage, error) {
 	return rec, err
 }
 
-// Board returns the blackboard.
+// Board returns the blackboard; a missing one reads as it is begun.
 func (l *Ledger) Board() (string, error) {
 	text, err := l.read(boardFile)
 	if err != nil {
 		return "", err
+	}
+	if text == nil {
+		text = []byte(boardHeader)
 	}
 	return string(text), l.audit("board_read")
 }

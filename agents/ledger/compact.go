@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"aisync.dev/aisync/agents/ledger/trail"
 )
 
 // Compact moves the events before a time from audit.jsonl to an archive beside
@@ -22,18 +24,18 @@ func (l *Ledger) Compact(before time.Time, by string) (name string, n int, err e
 		if err := l.dropDuplicate(); err != nil {
 			return err
 		}
-		f, err := os.Open(l.path(auditFile))
+		f, err := l.open(auditFile)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", auditFile, err)
 		}
 		defer f.Close()
-		text, err := os.ReadFile(l.path(auditFile))
+		text, err := io.ReadAll(f)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", auditFile, err)
 		}
 		limit, cut := stampOf(before), 0
 		for line := range bytes.Lines(text) {
-			e := parseEvent(bytes.TrimRight(line, "\r\n"))
+			e := trail.Parse(bytes.TrimRight(line, "\r\n"))
 			if e.Malformed == nil && !later(limit, e.TS) || !bytes.HasSuffix(line, []byte("\n")) {
 				break
 			}
@@ -111,12 +113,12 @@ func (l *Ledger) dropDuplicate() error {
 
 // isDuplicated reports whether the audit trail begins with the archive's content.
 func (l *Ledger) isDuplicated(archive string) bool {
-	a, err := os.Open(l.path(archive))
+	a, err := l.open(archive)
 	if err != nil {
 		return false
 	}
 	defer a.Close()
-	b, err := os.Open(l.path(auditFile))
+	b, err := l.open(auditFile)
 	if err != nil {
 		return false
 	}

@@ -48,8 +48,8 @@ var steps = []struct {
 
 // ClaimAll2 is ClaimAll of two paths.
 func (l *Ledger) ClaimAll2(agent, a, b string) ([]json.RawMessage, error) {
-	recs, _, err := l.ClaimAll(agent, []string{a, b}, false)
-	return recs, err
+	done, err := l.ClaimAll(agent, []string{a, b}, false)
+	return done.Records, err
 }
 
 // prepared is a ledger with something of everything.

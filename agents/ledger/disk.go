@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/internal/filelock"
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // changeLocked runs change while no other process of ours changes this ledger. The
@@ -34,7 +35,7 @@ func (l *Ledger) changeLocked(change func() error) error {
 // readLocked runs look while no process of ours changes the ledger. Before the first
 // change there is no lock file, and steady makes none.
 func (l *Ledger) readLocked(look func() error) error {
-	f, err := os.OpenFile(l.path(lockFile), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(l.path(lockFile), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return look()
 	}
@@ -91,7 +92,7 @@ func (l *Ledger) replace(file string, text []byte) error {
 // writing returns the options for writing file, under a temporary name that only
 // the holder of the lock uses.
 func (l *Ledger) writing(file, step string) atomicfile.Options {
-	return atomicfile.Options{Temp: "." + filepath.Base(l.path(file)) + ".tmp", Survives: atomicfile.Content, Hook: func() error { return l.about(step, file) }}
+	return atomicfile.Options{Temp: "." + unixpath.Base(l.path(file)) + ".tmp", Survives: atomicfile.Content, Hook: func() error { return l.about(step, file) }}
 }
 
 // add appends text to file in one write. If a killed writer left an incomplete
@@ -100,9 +101,12 @@ func (l *Ledger) add(file string, text []byte) error {
 	if err := l.about("append", file); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(l.path(file), os.O_RDWR|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(l.path(file), os.O_RDWR|os.O_APPEND|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", file, err)
+	}
+	if err := l.mustBeFile(f, file); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	torn, err := atomicfile.Torn(f)
 	if torn {
@@ -119,9 +123,52 @@ func (l *Ledger) add(file string, text []byte) error {
 
 // read returns a file's content; none where it is missing.
 func (l *Ledger) read(file string) ([]byte, error) {
-	b, err := os.ReadFile(l.path(file))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	f, err := l.open(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	return b, nil
+}
+
+// open opens a file of the ledger for reading. It does not wait for a named pipe
+// in its place.
+func (l *Ledger) open(file string) (*os.File, error) {
+	f, err := os.OpenFile(l.path(file), os.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.mustBeFile(f, file); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// mustBeFile returns an error if f, which was opened as file, is something else.
+func (l *Ledger) mustBeFile(f *os.File, file string) error {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is %s, not a file; move it away and run: ensemble init", l.path(file), kindOf(info.Mode()))
+	}
+	return err
+}
+
+func kindOf(m os.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&os.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&os.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }

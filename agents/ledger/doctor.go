@@ -1,13 +1,17 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"aisync.dev/aisync/agents/overlap"
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // Check is one finding of Doctor. Names and order are the original's.
@@ -55,11 +59,11 @@ func (l *Ledger) Doctor() (Health, error) {
 			h.add("file:"+f, true, "fail", f+" is there", "")
 		}
 	}
-	version, err := l.version()
-	h.add("protocol-version", err == nil && string(version) == "1", "warn", "version 1", fmt.Sprintf("version %s; this program supports version %d", version, Version))
+	config, err := l.Config()
+	h.add("protocol-version", err == nil && config["version"] == strconv.Itoa(Version), "warn", "version 1", fmt.Sprintf("version %s; this program supports version %d", cmp.Or(config["version"], "missing"), Version))
 	future, err := l.auditCheck(&h)
 	if err != nil {
-		return h, err
+		h.add("audit-jsonl", false, "fail", "", err.Error())
 	}
 	l.agentCheck(&h)
 	l.claimCheck(&h)
@@ -69,10 +73,13 @@ func (l *Ledger) Doctor() (Health, error) {
 	if future != "" {
 		h.add("clock", false, "warn", "", "an event is in the future: "+future+"; a writer's clock is wrong")
 	}
-	if err := l.agreement(&h); err != nil {
-		return h, err
+	if unread := l.agreement(&h); unread != nil {
+		h.add("audit-agrees", false, "fail", "", unread.Error())
 	}
 	h.OK = h.Summary.Fail == 0
+	if err != nil {
+		return h, nil // an audit trail that is no file takes no record of this
+	}
 	return h, l.audit("doctor", pair{"ok", h.OK})
 }
 
@@ -170,7 +177,10 @@ func (l *Ledger) claimCheck(h *Health) {
 		if checkAgent(c.Agent) != nil {
 			odd = append(odd, fmt.Sprintf("%s: invalid agent %q", c.Path, c.Agent))
 		}
-		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) {
+		if c.State == Stale || c.State == Ended {
+			odd = append(odd, fmt.Sprintf("%s (%s) is %s: %s", c.Path, c.Agent, c.State, c.Why))
+		}
+		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) && !overlap.IsPattern(c.Path) {
 			odd = append(odd, c.Path+": does not exist")
 		}
 		for _, o := range at.overlaps(claims[:i], c.Agent, c.Path) {
@@ -202,8 +212,8 @@ func (l *Ledger) agreement(h *Health) error {
 // nested lists the ledgers up to four folders below the root.
 func (l *Ledger) nested() []string {
 	var out []string
-	root := filepath.Clean(l.Root)
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // an unreadable folder holds no ledger of ours
+	root := unixpath.Clean(l.Root)
+	_ = unixpath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // an unreadable folder holds no ledger of ours
 		if err != nil {
 			return fs.SkipDir
 		}
@@ -211,7 +221,7 @@ func (l *Ledger) nested() []string {
 			return nil
 		}
 		if d.Name() == Dir {
-			if filepath.Dir(path) != root {
+			if unixpath.Dir(path) != root {
 				out = append(out, path)
 			}
 			return fs.SkipDir

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"aisync.dev/aisync/agents/ledger/trail"
 )
 
 // Follow is a position in the audit trail. The zero value is its end.
@@ -20,7 +22,7 @@ type Follow struct {
 // first call returns none. It never waits. After Compact has shortened the
 // trail, it continues behind the last line read.
 func (l *Ledger) Since(f *Follow) ([]Event, error) {
-	file, err := os.Open(l.path(auditFile))
+	file, err := l.open(auditFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -55,7 +57,7 @@ func (l *Ledger) Since(f *Follow) ([]Event, error) {
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) > 0 {
 			f.last = line
-			out = append(out, parseEvent(line))
+			out = append(out, trail.Parse(line))
 		}
 	}
 	return out, nil

@@ -166,7 +166,7 @@ func TestAlpha12LedgerContinues(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	o, err := l.Overview(5)
-	if err != nil || len(o.OpenMessages) != 1 || o.Malformed != 1 || len(o.Claims) != 1 || len(o.Recent) != 5 {
+	if err != nil || o.OpenMessages.Len() != 1 || o.Malformed != 1 || len(o.Claims) != 1 || len(o.Recent) != 5 {
 		t.Errorf("%+v %v", o, err)
 	}
 	all, err := l.Messages(0, false)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/agents/ledger/jsontext"
+	"aisync.dev/aisync/agents/ledger/trail"
 )
 
 // Reading selects messages of an inbox and what happens to them.
@@ -68,6 +72,78 @@ func (l *Ledger) Inbox(r Reading) (content string, err error) {
 	return content, err
 }
 
+// Deliver passes what Inbox returns to show, and marks it as read only if show
+// succeeds: messages that were not shown stay unread. A crash between both shows
+// them again. It holds no lock while it shows. Messages that it moved and that
+// were not shown return to the inbox.
+func (l *Ledger) Deliver(r Reading, show func(content string) error) error {
+	if r.Clear || r.Peek || !l.Known(r.Agent) {
+		last := ""
+		if r.Clear && l.Known(r.Agent) {
+			var err error
+			if last, err = l.lastRead(r.Agent); err != nil {
+				return err
+			}
+		}
+		content, err := l.Inbox(r)
+		if err != nil && content == "" {
+			return err
+		}
+		unshown := show(content)
+		if unshown != nil && r.Clear && strings.TrimSpace(content) != "" {
+			err = errors.Join(err, l.changeLocked(func() error { return l.giveBack(r.Agent, content, last) }))
+		}
+		return errors.Join(unshown, err)
+	}
+	var content, newest string
+	read := func() error {
+		last, err := l.lastRead(r.Agent)
+		if err != nil {
+			return err
+		}
+		text, err := l.inboxText(r.Agent)
+		content, newest = l.wanted(r, text, last)
+		return err
+	}
+	if err := checkAgent(r.Agent); err != nil {
+		return err
+	}
+	if err := l.changeLocked(read); err != nil {
+		return err
+	}
+	if err := show(content); err != nil {
+		return err
+	}
+	return l.changeLocked(func() error {
+		last, err := l.lastRead(r.Agent)
+		if err == nil {
+			err = l.markRead(r.Agent, newest, last)
+		}
+		if err != nil {
+			return err
+		}
+		return l.traceInbox(r)
+	})
+}
+
+// giveBack returns messages to an inbox, unread. last is the agent's read mark
+// before they were taken.
+func (l *Ledger) giveBack(agent, content, last string) error {
+	if err := l.add(l.agentPath(agent, inboxFile), []byte("\n"+strings.TrimPrefix(content, inboxHeader(agent)))); err != nil {
+		return err
+	}
+	state, err := l.State(agent)
+	if err != nil {
+		return err
+	}
+	object, err := jsontext.Parse(state)
+	if err != nil {
+		object = nil // the file did not exist
+	}
+	object = object.With("lastReadAt", json.RawMessage(jsontext.Quote(cmp.Or(last, stampOf(time.Unix(0, 0))))))
+	return l.replace(l.agentPath(agent, stateFile), object.Text())
+}
+
 func (l *Ledger) traceInbox(r Reading) error {
 	action := "inbox_read"
 	if r.Clear {
@@ -109,7 +185,7 @@ func (l *Ledger) takeInbox(r Reading) (string, error) {
 // archive ends with it.
 func (l *Ledger) archiveAside(agent string) (string, error) {
 	aside := l.agentPath(agent, clearing)
-	f, err := os.Open(l.path(aside))
+	f, err := l.open(aside)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
@@ -149,7 +225,7 @@ func (l *Ledger) archiveAside(agent string) (string, error) {
 // fileEndsWith reports whether a file ends with text, unless text is only white
 // space.
 func (l *Ledger) fileEndsWith(file string, text []byte) (bool, error) {
-	f, err := os.Open(l.path(file))
+	f, err := l.open(file)
 	if errors.Is(err, os.ErrNotExist) || len(bytes.TrimSpace(text)) == 0 {
 		return false, nil
 	}
@@ -206,15 +282,20 @@ func (l *Ledger) wanted(r Reading, text, last string) (content, newest string) {
 
 // later compares two times in text form; an invalid time is earlier than any.
 func later(a, b string) bool {
-	ta, erra := time.Parse(time.RFC3339Nano, a)
-	tb, errb := time.Parse(time.RFC3339Nano, b)
-	switch {
-	case erra != nil:
-		return false
-	case errb != nil:
-		return true
-	}
-	return ta.After(tb)
+	t, known := timeOf(b)
+	return isLater(a, t, known)
+}
+
+// isLater is later where the second time is parsed already; known is false where
+// it is invalid.
+func isLater(a string, b time.Time, known bool) bool {
+	t, ok := timeOf(a)
+	return ok && (!known || t.After(b))
+}
+
+func timeOf(text string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	return t, err == nil
 }
 
 // lastRead returns agent's read mark: from its state, else from the last reading
@@ -235,23 +316,32 @@ func (l *Ledger) lastRead(agent string) (string, error) {
 // readings are the agents' last readings in the audit trail.
 type readings map[string]string
 
-func (r readings) add(e Event) {
-	if e.Action == "inbox_read" || e.Action == "inbox_clear" {
-		r[e.Agent] = e.TS
+func (r readings) add(f *trail.Fields) {
+	if f.Action.Is("inbox_read") || f.Action.Is("inbox_clear") {
+		r[f.Agent.String()] = f.TS.String()
 	}
 }
 
 // known returns r where a function for readings is required.
 func (r readings) known() (readings, error) { return r, nil }
 
-// readings reads the whole trail once.
+// readings reads the whole trail once. It parses only lines that may tell of a
+// reading: those with the word, or with a letter in another form.
 func (l *Ledger) readings() (readings, error) {
+	t, err := l.openTrail()
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
 	last := readings{}
-	for e, err := range l.Events() {
+	var f trail.Fields
+	for line, err := range t.Lines() {
 		if err != nil {
 			return nil, err
 		}
-		last.add(e)
+		if (bytes.Contains(line.Text, []byte("inbox_")) || bytes.Contains(line.Text, []byte(`\u`))) && f.Read(line.Text) == nil {
+			last.add(&f)
+		}
 	}
 	return last, nil
 }
@@ -264,7 +354,7 @@ func (l *Ledger) State(agent string) (json.RawMessage, error) {
 	if err != nil || text == nil {
 		return nil, err
 	}
-	if _, err := members(text); err != nil {
+	if _, err := jsontext.Parse(text); err != nil {
 		return nil, fmt.Errorf("%s: %w; mend it by hand or run: ensemble repair", l.path(file), err)
 	}
 	return text, nil
@@ -279,12 +369,12 @@ func (l *Ledger) markRead(agent, at, last string) error {
 	if err != nil {
 		return err
 	}
-	object, err := members(state)
+	object, err := jsontext.Parse(state)
 	if err != nil {
 		object = nil // the file did not exist
 	}
-	object = object.with("lastReadAt", json.RawMessage(quote(at)))
-	return l.replace(l.agentPath(agent, stateFile), object.text())
+	object = object.With("lastReadAt", json.RawMessage(jsontext.Quote(at)))
+	return l.replace(l.agentPath(agent, stateFile), object.Text())
 }
 
 // audit writes the audit line of a read, if Trace is set.

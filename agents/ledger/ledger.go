@@ -9,12 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/agents/ledger/jsontext"
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // Dir is the name of the ledger's folder in a project.
@@ -56,28 +59,12 @@ type Ledger struct {
 
 	// Trace makes reads write the audit lines that the original writes.
 	Trace bool
-	// Strict makes a claim that overlaps another agent's an error.
-	Strict bool
+	// Leases gives claims their lease and judges them; nil: claims have none.
+	Leases Leases
 
+	tree string // the place of Root in the linked work tree from which it was found
 	now  func() time.Time
 	hook func(op, file string) error // before every change of a file; nil except in tests
-}
-
-// Find returns the ledger of the folder start: the nearest .pi-ensemble upwards.
-func Find(start string) (*Ledger, error) {
-	root, err := filepath.Abs(start)
-	if err != nil {
-		return nil, fmt.Errorf("root %s: %w", start, err)
-	}
-	for dir := root; ; dir = filepath.Dir(dir) {
-		info, err := os.Stat(filepath.Join(dir, Dir))
-		if err == nil && info.IsDir() {
-			return at(dir), nil
-		}
-		if dir == filepath.Dir(dir) {
-			return nil, ErrNoLedger
-		}
-	}
 }
 
 func at(root string) *Ledger { return &Ledger{Root: root, now: time.Now} }
@@ -89,7 +76,7 @@ func Init(root, agent string) (l *Ledger, rec json.RawMessage, err error) {
 	if err := checkAgent(agent); err != nil {
 		return nil, nil, err
 	}
-	abs, err := filepath.Abs(root)
+	abs, err := unixpath.Abs(root)
 	if err != nil {
 		return nil, nil, fmt.Errorf("root %s: %w", root, err)
 	}
@@ -121,14 +108,14 @@ func (l *Ledger) begin(agent string) (rec json.RawMessage, err error) {
 
 // path returns the physical path of a file of the ledger.
 func (l *Ledger) path(parts ...string) string {
-	return filepath.Join(append([]string{l.Root, Dir}, parts...)...)
+	return unixpath.Join(append([]string{l.Root, Dir}, parts...)...)
 }
 
-func (l *Ledger) agentPath(agent, file string) string { return filepath.Join(agentsDir, agent, file) }
+func (l *Ledger) agentPath(agent, file string) string { return unixpath.Join(agentsDir, agent, file) }
 
 // ensureAgent creates an agent's inbox and state where they are missing.
 func (l *Ledger) ensureAgent(agent string) error {
-	if err := l.about("mkdir", filepath.Join(agentsDir, agent)); err != nil {
+	if err := l.about("mkdir", unixpath.Join(agentsDir, agent)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(l.path(agentsDir, agent), 0o700); err != nil {
@@ -137,7 +124,7 @@ func (l *Ledger) ensureAgent(agent string) error {
 	if err := l.create(l.agentPath(agent, inboxFile), inboxHeader(agent)); err != nil {
 		return err
 	}
-	state := fmt.Sprintf("{\n  \"status\": \"idle\",\n  \"task\": null,\n  \"since\": %s\n}\n", quote(l.stamp()))
+	state := fmt.Sprintf("{\n  \"status\": \"idle\",\n  \"task\": null,\n  \"since\": %s\n}\n", jsontext.Quote(l.stamp()))
 	return l.create(l.agentPath(agent, stateFile), state)
 }
 
@@ -169,7 +156,12 @@ func (l *Ledger) Known(agent string) bool {
 // Config returns the keys of config.yaml, parsed like the original: flat, one
 // "key: value" a line.
 func (l *Ledger) Config() (map[string]string, error) {
-	text, err := os.ReadFile(l.path(configFile))
+	f, err := l.open(configFile)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", configFile, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", configFile, err)
 	}
@@ -179,8 +171,8 @@ func (l *Ledger) Config() (map[string]string, error) {
 func config(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
-		if m := configLine().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
-			out[m[1]] = strings.TrimSpace(m[2])
+		if key, value, ok := configPair(strings.TrimRight(line, "\r\n")); ok {
+			out[key] = strings.TrimSpace(value)
 		}
 	}
 	return out
@@ -203,23 +195,19 @@ func (l *Ledger) writable() error {
 	return nil
 }
 
-var (
-	configLine = lazyPattern(`^([A-Za-z0-9_-]+):\s*(.*)$`)
-	agentName  = lazyPattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	messageID  = lazyPattern(`^msg_[A-Za-z0-9_-]{8,64}$`)
-)
-
 // Types are the types of messages. Handoffs and questions want an answer; the
 // others end a thread.
 var Types = []string{"note", "handoff", "question", "result", "ack"}
 
-func actionable(kind string) bool { return kind == "handoff" || kind == "question" }
+func actionable[T string | []byte](kind T) bool {
+	return string(kind) == "handoff" || string(kind) == "question"
+}
 
 func checkAgent(name string) error {
 	switch {
 	case name == "":
 		return errors.New("agent name is required")
-	case !agentName().MatchString(name):
+	case !isAgentName(name):
 		return said("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", name)
 	}
 	return nil
@@ -229,7 +217,7 @@ func checkID(id string) error {
 	switch {
 	case id == "":
 		return errors.New("message id is required")
-	case !messageID().MatchString(id):
+	case !isMessageID(id):
 		return said("Invalid message id: %s", id)
 	}
 	return nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,13 +140,13 @@ func TestClaims(t *testing.T) {
 	if err := claim("codex", "sub/", false); err == nil || err.Error() != "Path already claimed by pi: "+filepath.Join(l.Root, "sub")+". Use --force to override." {
 		t.Error(err)
 	}
-	_, near, err := l.claim("codex", "sub/deep", false)
-	if err != nil || len(near) != 1 || near[0].Agent != "pi" {
-		t.Error(near, err)
+	for _, path := range []string{"sub/deep", ".", "sub/**", "s*"} {
+		if err := claim("codex", path, false); !errors.Is(err, ErrOverlap) || !strings.HasSuffix(err.Error(), "sub, which pi claims. Use --force to override.") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
-	l.Strict = true
-	if err := claim("claude", "sub/deep/er", false); err == nil {
-		t.Error("overlap taken")
+	if _, near, err := l.claim("codex", "sub/deep", true); err != nil || len(near) != 1 || near[0].Agent != "pi" {
+		t.Error(near, err)
 	}
 	if err := claim("codex", "sub", true); err != nil {
 		t.Error(err)
@@ -156,6 +157,136 @@ func TestClaims(t *testing.T) {
 	}
 	if _, _, err := l.Release("pi", "sub", false); err == nil || !strings.HasPrefix(err.Error(), "Path claimed by codex, not pi: ") {
 		t.Error(err)
+	}
+	if d, err := l.Verify(); err != nil || len(d) > 0 {
+		t.Error(d, err)
+	}
+}
+
+// Of several paths all are claimed or none, and so for their release.
+func TestSeveralPathsAreClaimedAndReleasedTogether(t *testing.T) {
+	l := fresh(t)
+	if _, err := l.ClaimAll("pi", []string{"a", "src/**"}, false); err != nil {
+		t.Fatal(err)
+	}
+	before := text(t, l, claimsFile)
+	if _, err := l.ClaimAll("codex", []string{"b", "src/x.go", "c"}, false); !errors.Is(err, ErrOverlap) {
+		t.Error(err)
+	}
+	if _, _, err := l.ReleaseAll("codex", []string{"b", "a"}, false); !errors.Is(err, ErrClaimed) {
+		t.Error(err)
+	}
+	if now := text(t, l, claimsFile); now != before {
+		t.Errorf("a refused change wrote %s", now)
+	}
+	recs, free, err := l.ReleaseAll("pi", []string{"a", "none", "src/**"}, false)
+	if err != nil || len(recs) != 3 || len(free) != 1 || free[0] != "none" || text(t, l, claimsFile) != "{}\n" {
+		t.Errorf("%s %q %v", recs, free, err)
+	}
+	if d, err := l.Verify(); err != nil || len(d) > 0 {
+		t.Error(d, err)
+	}
+}
+
+// judged is a Leases of fixed answers, by agent.
+type judged map[string]State
+
+func (j judged) Lease(*Claim) json.RawMessage { return json.RawMessage(`{"for":1}`) }
+func (j judged) State(c Claim) (State, string) {
+	return j[c.Agent], "no sign of life for 1h"
+}
+
+// The claims of an agent that is gone give way; a stale one is named, and stays.
+func TestEndedClaimsGiveWayAndStaleOnesDoNot(t *testing.T) {
+	l := fresh(t)
+	l.Leases = judged{"gone": Ended, "silent": Stale}
+	for agent, paths := range map[string][]string{"gone": {"src", "doc/a"}, "silent": {"lib"}} {
+		if _, err := l.ClaimAll(agent, paths, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done, err := l.ClaimAll("pi", []string{"src/deep", "doc/a"}, false)
+	if err != nil || len(done.Ended) != 2 {
+		t.Fatal(done, err)
+	}
+	for _, path := range []string{"lib", "lib/x"} {
+		if _, err := l.ClaimAll("pi", []string{path}, false); err == nil || !strings.Contains(err.Error(), "(no sign of life for 1h)") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	claims, err := l.Claims()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range claims {
+		if c.Agent == "gone" || c.Agent == "silent" && c.State != Stale {
+			t.Errorf("%+v", c)
+		}
+	}
+	if strings.Contains(text(t, l, auditFile), `"lease"`) {
+		t.Error("the audit trail has another form than the original's")
+	}
+	if d, err := l.Verify(); err != nil || len(d) > 0 {
+		t.Error(d, err)
+	}
+}
+
+// A takeover of a pattern and of a path in it is one write: no reader sees half.
+func TestTakeoverIsOneWrite(t *testing.T) {
+	l := fresh(t)
+	l.Leases = judged{"gone": Ended}
+	if _, err := l.ClaimAll("gone", []string{"src/**", "src/b"}, false); err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	l.hook = func(op, file string) error {
+		if op == "replace" && file == claimsFile {
+			writes++
+		}
+		return nil
+	}
+	done, err := l.ClaimAll("pi", []string{"src/**", "src/a.go"}, false)
+	if err != nil || writes != 1 || len(done.Ended) != 2 {
+		t.Errorf("%d writes, %d ended, %v", writes, len(done.Ended), err)
+	}
+}
+
+// A claim within the millisecond of an earlier one of the agent is checked, too.
+func TestRepeatedClaimIsChecked(t *testing.T) {
+	l := fresh(t)
+	now := time.Now()
+	l.now = func() time.Time { return now }
+	if _, err := l.ClaimAll("codex", []string{"src"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ClaimAll("pi", []string{"src/a"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ClaimAll("pi", []string{"src/a"}, false); !errors.Is(err, ErrOverlap) {
+		t.Error(err)
+	}
+}
+
+// A claim that changed since it was read is not dropped.
+func TestDropSparesChangedClaims(t *testing.T) {
+	l := fresh(t)
+	for _, agent := range []string{"a", "b"} {
+		if _, err := l.ClaimAll(agent, []string{agent}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, err := l.Claims()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.ClaimAll("pi", []string{"a"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Drop("codex", read); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := l.Claims(); err != nil || len(now) != 1 || now[0].Agent != "pi" {
+		t.Error(now, err)
 	}
 	if d, err := l.Verify(); err != nil || len(d) > 0 {
 		t.Error(d, err)
@@ -255,9 +386,9 @@ func TestCompactTwiceInOneMillisecond(t *testing.T) {
 
 // claim is ClaimAll for one path.
 func (l *Ledger) claim(agent, path string, force bool) (json.RawMessage, []Claim, error) {
-	recs, near, err := l.ClaimAll(agent, []string{path}, force)
+	done, err := l.ClaimAll(agent, []string{path}, force)
 	if err != nil {
-		return nil, near, err
+		return nil, done.Near, err
 	}
-	return recs[0], near, nil
+	return done.Records[0], done.Near, nil
 }

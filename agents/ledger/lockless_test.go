@@ -95,7 +95,7 @@ func TestUnlockedWriterLosesNothing(t *testing.T) {
 	if _, _, err := l.Repair("pi"); err != nil {
 		t.Fatal(err)
 	}
-	account(t, l, did)
+	account(t, l, did, false)
 }
 
 // What it writes between our reading and our writing goes to the file that ours

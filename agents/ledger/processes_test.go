@@ -133,8 +133,10 @@ func together(t *testing.T, l *Ledger, parts []string, n int) map[string][]strin
 	return did
 }
 
-// account checks that every confirmed action is recorded, once.
-func account(t *testing.T, l *Ledger, did map[string][]string) {
+// account checks that every confirmed action is recorded, once. Only where all take
+// the lock is no path given to two: a writer without it may take a claim out of
+// worktrees.json again, after which the path looks free.
+func account(t *testing.T, l *Ledger, did map[string][]string, allLock bool) {
 	t.Helper()
 	var sent, noted []string
 	owner := map[string]string{} // of the paths that one agent alone wanted
@@ -179,7 +181,7 @@ func account(t *testing.T, l *Ledger, did map[string][]string) {
 		case "send":
 			audited[e.MessageID]++
 		case "claim", "claim_update":
-			if had := held[e.Path]; had != "" && had != e.Agent && !e.Force {
+			if had := held[e.Path]; had != "" && had != e.Agent && !e.Force && allLock {
 				t.Errorf("%s was told that %s is its own while it was %s's", e.Agent, e.Path, had)
 			}
 			held[e.Path] = e.Agent
@@ -238,6 +240,6 @@ func TestConcurrentProcessesLoseNothing(t *testing.T) {
 	l := fresh(t)
 	processes, operations := size()
 	did := together(t, l, slices.Repeat([]string{"ours"}, processes), operations)
-	account(t, l, did)
+	account(t, l, did, true)
 	proved("processes", processes, "operations", processes*operations)
 }

@@ -2,11 +2,12 @@ package ledger
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // Repair repairs what Verify finds, as the audit trail says, and returns the
@@ -55,15 +56,15 @@ func (l *Ledger) backup() (string, error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return "", fmt.Errorf("back up: %w", err)
 	}
-	return to, filepath.WalkDir(l.path(), func(path string, d os.DirEntry, err error) error {
+	return to, unixpath.WalkDir(l.path(), func(path string, d os.DirEntry, err error) error {
 		rel := strings.TrimPrefix(strings.TrimPrefix(path, l.path()), "/")
 		switch {
 		case err != nil:
 			return err
 		case rel == ".backup":
-			return filepath.SkipDir
+			return fs.SkipDir
 		case d.IsDir():
-			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+			return os.MkdirAll(unixpath.Join(to, rel), 0o700)
 		case !d.Type().IsRegular() || rel == lockFile:
 			return nil
 		}
@@ -71,6 +72,6 @@ func (l *Ledger) backup() (string, error) {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(filepath.Join(to, rel), text, atomicfile.Options{Survives: atomicfile.Content})
+		return atomicfile.Write(unixpath.Join(to, rel), text, atomicfile.Options{Survives: atomicfile.Content})
 	})
 }

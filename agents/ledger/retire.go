@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // Retirement names an agent that leaves the ledger, who retires it, and why.
@@ -24,7 +26,7 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 	var rec json.RawMessage
 	err := l.changeLocked(func() error {
 		s, err := l.statusOf(r.Agent, readings{}.known)
-		if err != nil {
+		if err = errors.Join(err, s.inbox); err != nil {
 			return err
 		}
 		claims, err := l.Claims()
@@ -33,15 +35,14 @@ func (l *Ledger) Retire(r Retirement) (json.RawMessage, error) {
 		}
 		released := []string{}
 		for _, c := range claims {
-			if c.Agent != r.Agent {
-				continue
+			if c.Agent == r.Agent {
+				released = append(released, c.Path)
 			}
-			if _, _, err := l.release(r.Agent, c.Path, false, "retire"); err != nil {
-				return err
-			}
-			released = append(released, c.Path)
 		}
-		to := filepath.Join(agentsDir, retiredDir, r.Agent+"."+strings.NewReplacer(":", "-", ".", "-").Replace(l.stamp()))
+		if _, _, err := l.release(r.Agent, released, false, "retire"); err != nil {
+			return err
+		}
+		to := unixpath.Join(agentsDir, retiredDir, r.Agent+"."+strings.NewReplacer(":", "-", ".", "-").Replace(l.stamp()))
 		if err := os.MkdirAll(l.path(agentsDir, retiredDir), 0o700); err != nil {
 			return fmt.Errorf("make %s: %w", retiredDir, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 )
@@ -83,7 +82,7 @@ const tail = 64 << 10
 // before or after each message.
 func (l *Ledger) after(file string) (string, error) {
 	now := l.now()
-	f, err := os.Open(l.path(file))
+	f, err := l.open(file)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", file, err)
 	}

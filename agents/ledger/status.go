@@ -3,11 +3,15 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/agents/ledger/jsontext"
+	"aisync.dev/aisync/agents/ledger/trail"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -21,10 +25,9 @@ type AgentStatus struct {
 	OldestPendingAt *string         `json:"oldestPendingAt"`
 	NewestPendingAt *string         `json:"newestPendingAt"`
 	State           json.RawMessage `json:"state"`
-	Problem         string          `json:"problem,omitempty"` // why State is empty: it is unreadable
+	Problem         string          `json:"problem,omitempty"` // why State is empty, or the inbox is: it is unreadable
 
-	unread []Entry
-	stale  []Entry
+	inbox error // the inbox is unreadable
 }
 
 // Status is a summary of the ledger.
@@ -49,24 +52,25 @@ func (l *Ledger) Status() (Status, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Worktrees = claims.compact()
+	s.Worktrees = claims.Compact()
 	return s, l.audit("status")
 }
 
-// version returns the version in config.yaml: a number where it is one.
+// version returns the version in config.yaml: a number where it is one. Without
+// the file, or without a version in it, it is this program's.
 func (l *Ledger) version() (json.RawMessage, error) {
-	c, err := l.Config()
+	text, err := l.read(configFile)
 	if err != nil {
 		return nil, err
 	}
-	v, ok := c["version"]
+	v, ok := config(string(text))["version"]
 	switch {
 	case !ok:
-		return json.RawMessage("null"), nil
+		return json.RawMessage(strconv.Itoa(Version)), nil
 	case v != "" && strings.Trim(v, "0123456789") == "":
 		return json.RawMessage(strings.TrimLeft(v[:len(v)-1], "0") + v[len(v)-1:]), nil
 	}
-	return json.RawMessage(quote(v)), nil
+	return json.RawMessage(jsontext.Quote(v)), nil
 }
 
 // agentStatus describes all agents. It calls reads for their last readings where
@@ -89,41 +93,33 @@ func (l *Ledger) agentStatus(reads func() (readings, error)) ([]AgentStatus, err
 
 func (l *Ledger) statusOf(agent string, reads func() (readings, error)) (AgentStatus, error) {
 	s := AgentStatus{Agent: agent, State: json.RawMessage("{}")}
-	text, err := l.inboxText(agent)
-	if err != nil {
-		return s, err
-	}
+	// What is broken of one agent hides no other's messages.
 	state, err := l.State(agent)
-	if err != nil { // one agent's broken state hides no other's messages
+	if err != nil {
 		s.Problem = err.Error()
 	}
 	last := ""
 	if state != nil {
-		object, _ := members(state) // State has checked it
-		s.State = object.compact()
-		last, _ = unquote(object.get("lastReadAt"))
+		object, _ := jsontext.Parse(state) // State has checked it
+		s.State = object.Compact()
+		last, _ = jsontext.Unquote(object.Get("lastReadAt"))
 	}
-	all := entries(text)
-	if last == "" && len(all) > 0 {
+	if err := l.countInbox(&s, last); err != nil {
+		s.inbox, s.Problem = err, err.Error()
+	}
+	if last == "" && s.Pending > 0 {
 		read, err := reads()
 		if err != nil {
 			return s, err
 		}
-		last = read[agent]
+		if last = read[agent]; last != "" {
+			if err := l.countInbox(&s, last); err != nil {
+				s.inbox, s.Problem = err, err.Error()
+			}
+		}
 	}
 	if last != "" {
 		s.LastReadAt = &last
-	}
-	for _, e := range all {
-		if last == "" || later(e.TS, last) {
-			s.unread = append(s.unread, e)
-		} else {
-			s.stale = append(s.stale, e)
-		}
-	}
-	s.Pending, s.Unread, s.Stale = len(all), len(s.unread), len(s.stale)
-	if len(all) > 0 {
-		s.OldestPendingAt, s.NewestPendingAt = &all[0].TS, &all[len(all)-1].TS
 	}
 	return s, nil
 }
@@ -137,7 +133,7 @@ type Overview struct {
 	Unread       []AgentStatus   `json:"unread"`
 	Stale        []AgentStatus   `json:"stale"`
 	Claims       []Claim         `json:"claims"`
-	OpenMessages []Thread        `json:"openMessages"`
+	OpenMessages *OpenMessages   `json:"openMessages"`
 	Recent       []Moment        `json:"recent"`
 	Malformed    int             `json:"malformed"` // lines of the audit trail that are not records
 }
@@ -157,6 +153,7 @@ func (l *Ledger) Story() (s Story, err error) {
 	if s.Overview, err = l.Overview(1); err != nil {
 		return s, err
 	}
+	defer s.Overview.Close() // a page has all messages, from Messages
 	if s.Moments, err = l.Timeline(0); err != nil {
 		return s, err
 	}
@@ -167,28 +164,30 @@ func (l *Ledger) Story() (s Story, err error) {
 	return s, err
 }
 
-// Overview reads the audit trail once, in memory that grows with the open
-// messages, and includes the last limit events. It leaves no trace.
-func (l *Ledger) Overview(limit int) (Overview, error) {
-	o := Overview{Root: l.Root, Pending: []AgentStatus{}, Unread: []AgentStatus{}, Stale: []AgentStatus{}, Claims: []Claim{}, Recent: []Moment{}}
-	var err error
+// Overview reads the audit trail once, and includes the last limit events. Its
+// memory grows with the number of open messages, not with their texts: those it
+// reads again where they are used, until Close. It leaves no trace.
+func (l *Ledger) Overview(limit int) (o Overview, err error) {
+	o = Overview{Root: l.Root, Pending: []AgentStatus{}, Unread: []AgentStatus{}, Stale: []AgentStatus{}, Claims: []Claim{}, Recent: []Moment{}}
 	if o.Version, err = l.version(); err != nil {
 		return o, err
 	}
-	open, reads := newThreads(false), readings{}
-	recent := ring{size: limit}
-	for e, err := range l.Events() {
-		if err != nil {
-			return o, err
-		}
-		recent.add(e)
-		if e.Malformed != nil {
+	reads, recent := readings{}, ring[recentLine]{size: limit}
+	if o.OpenMessages, err = l.openMessages(func(line trail.Line, f *trail.Fields, bad error) {
+		recent.add(recentLine{line.Place, line.Number})
+		if bad != nil {
 			o.Malformed++
-			continue
+			return
 		}
-		open.add(e)
-		reads.add(e)
+		reads.add(f)
+	}); err != nil {
+		return o, err
 	}
+	defer func() {
+		if err != nil {
+			o.Close()
+		}
+	}()
 	if o.Agents, err = l.agentStatus(reads.known); err != nil {
 		return o, err
 	}
@@ -211,10 +210,27 @@ func (l *Ledger) Overview(limit int) (Overview, error) {
 		c.Previous = nil
 		o.Claims = append(o.Claims, c)
 	}
-	o.OpenMessages = open.list(true)
-	o.Recent = recent.moments()
+	w := trail.Window{Trail: o.OpenMessages.trail}
+	for at := range recent.all() {
+		text, err := w.Line(at.place)
+		if err != nil {
+			return o, err
+		}
+		e := trail.Parse(slices.Clone(text))
+		e.File, e.Line = w.Name(at.place), at.number
+		o.Recent = append(o.Recent, momentOf(e))
+	}
 	return o, nil
 }
+
+// recentLine is a line of the trail that is read again.
+type recentLine struct {
+	place  trail.Place
+	number int
+}
+
+// Close ends the use of OpenMessages.
+func (o Overview) Close() error { return o.OpenMessages.Close() }
 
 // Moment is one line of a timeline.
 type Moment struct {
@@ -226,45 +242,51 @@ type Moment struct {
 
 // Timeline returns the last limit events (0: all) in words.
 func (l *Ledger) Timeline(limit int) ([]Moment, error) {
-	r := ring{size: limit}
+	r := ring[Event]{size: limit}
 	for e, err := range l.Events() {
 		if err != nil {
 			return nil, err
 		}
+		e.Raw = slices.Clone(e.Raw)
 		r.add(e)
 	}
-	return r.moments(), nil
+	out := []Moment{}
+	for e := range r.all() {
+		out = append(out, momentOf(e))
+	}
+	return out, nil
 }
 
-// ring keeps the last size events; all of them where size is not positive.
-type ring struct {
+// ring keeps the last size values; all of them where size is not positive.
+type ring[T any] struct {
 	size   int
 	next   int
-	events []Event
+	values []T
 }
 
-func (r *ring) add(e Event) {
-	if r.size <= 0 || len(r.events) < r.size {
-		e.Raw = slices.Clone(e.Raw)
-		r.events = append(r.events, e)
+func (r *ring[T]) add(v T) {
+	if r.size <= 0 || len(r.values) < r.size {
+		r.values = append(r.values, v)
 		return
 	}
-	e.Raw = append(r.events[r.next].Raw[:0], e.Raw...)
-	r.events[r.next] = e
+	r.values[r.next] = v
 	r.next = (r.next + 1) % r.size
 }
 
-func (r *ring) moments() []Moment {
-	out := []Moment{}
-	for i := range r.events {
-		out = append(out, momentOf(r.events[(r.next+i)%len(r.events)]))
+// all yields the values in the order in which they came.
+func (r *ring[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range r.values {
+			if !yield(r.values[(r.next+i)%len(r.values)]) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 func momentOf(e Event) Moment {
 	if e.Malformed != nil {
-		return Moment{Action: "malformed", Summary: fmt.Sprintf("%s:%d is not a record: %v", e.File, e.Line, e.Malformed), Record: e.Trail()}
+		return Moment{Action: "malformed", Summary: fmt.Sprintf("%s:%d is not a record: %v", e.File, e.Line, e.Malformed), Record: e.Record()}
 	}
 	return Moment{e.TS, e.Action, summary(e), e.Raw}
 }
@@ -344,8 +366,8 @@ func (l *Ledger) Stale(days float64) ([]Idle, error) {
 		i := Idle{Agent: a, Pending: s.Pending, Claims: []string{}}
 		at := last[a]
 		if at == "" {
-			state, _ := members(s.State)
-			at, _ = unquote(state.get("since"))
+			state, _ := jsontext.Parse(s.State)
+			at, _ = jsontext.Unquote(state.Get("since"))
 		}
 		var idle time.Duration
 		if t, err := time.Parse(time.RFC3339Nano, at); err == nil {

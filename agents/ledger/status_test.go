@@ -20,12 +20,13 @@ func waiting(t testing.TB, n, lines int) *Ledger {
 			t.Fatal(err)
 		}
 	}
-	line := `{"ts":"2026-01-01T00:00:00.000Z","action":"note","from":"pi","body":"a fact"}` + "\n"
+	line := `{"ts":"2026-01-01T00:00:00.000Z","action":"note","from":"pi","body":"a fact"}` + "\n" +
+		`{"ts":"2026-01-01T00:00:00.000Z","action":"inbox_read","agent":"pi","sinceLastRead":true}` + "\n"
 	f, err := os.OpenFile(l.path(auditFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString(strings.Repeat(line, lines)); err != nil {
+	if _, err := f.WriteString(strings.Repeat(line, lines/2)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"aisync.dev/aisync/agents/ledger/jsontext"
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // Difference is one place where the files and the audit trail disagree.
@@ -86,7 +88,7 @@ func (v *verifier) replay(e Event) {
 	case "ack", "done":
 		v.settled[e.MessageID] = v.settled[e.MessageID] || e.Action == "done"
 	case "retire":
-		v.retired[filepath.Base(e.ArchivedTo)] = true
+		v.retired[unixpath.Base(e.ArchivedTo)] = true
 	case "inbox_clear":
 		v.cleared[e.Agent] = e.TS
 	}
@@ -112,7 +114,7 @@ func (v *verifier) claims() {
 		}
 	}
 	for _, path := range sortedKeys(v.owner) {
-		if owner := v.owner[path].Agent; object.index(path) < 0 {
+		if owner := v.owner[path].Agent; object.Index(path) < 0 {
 			v.differ("claim", path, "claim it again for "+owner, v.setOwner(path), "the audit trail gives it to %s, but %s does not", owner, claimsFile)
 		}
 	}
@@ -120,18 +122,18 @@ func (v *verifier) claims() {
 
 func (v *verifier) setOwner(path string) func() error {
 	return func() error {
-		return v.l.change(func(o object) (object, error) {
-			return o.with(path, claimEntry(v.owner[path].Agent, v.owner[path].TS)), nil
+		return v.l.change(func(o jsontext.Object) (jsontext.Object, error) {
+			return o.With(path, claimEntry(v.owner[path].Agent, v.owner[path].TS, nil)), nil
 		})
 	}
 }
 
 func (v *verifier) rebuildClaims() error {
-	var o object
+	var o jsontext.Object
 	for _, path := range sortedKeys(v.owner) {
-		o = o.with(path, claimEntry(v.owner[path].Agent, v.owner[path].TS))
+		o = o.With(path, claimEntry(v.owner[path].Agent, v.owner[path].TS, nil))
 	}
-	return v.l.replace(claimsFile, o.text())
+	return v.l.replace(claimsFile, o.Text())
 }
 
 func sortedKeys(m map[string]Event) []string { return slices.Sorted(maps.Keys(m)) }
@@ -139,16 +141,18 @@ func sortedKeys(m map[string]Event) []string { return slices.Sorted(maps.Keys(m)
 // messages compares the blocks of all inboxes with the messages sent.
 func (v *verifier) messages() error {
 	delivered := map[string]bool{}
+	unread := map[string]bool{} // agents with a file that is unreadable
 	folders, err := v.agentFolders()
 	if err != nil {
 		return err
 	}
 	for _, folder := range folders {
-		agent := filepath.Base(folder)
+		agent := unixpath.Base(folder)
 		for _, name := range []string{archive, clearing, inboxFile} {
-			text, err := v.l.read(filepath.Join(folder, name))
+			text, err := v.l.read(unixpath.Join(folder, name))
 			if err != nil {
-				return err
+				v.differ("agent", agent, "", nil, "%v", err)
+				unread[agent] = true
 			}
 			for _, e := range entries(string(text)) {
 				if e.ID == "" || delivered[e.ID] {
@@ -165,7 +169,7 @@ func (v *verifier) messages() error {
 				}
 			}
 		}
-		if filepath.Dir(folder) != agentsDir {
+		if unixpath.Dir(folder) != agentsDir {
 			if !v.retired[agent] {
 				v.differ("agent", agent, "record it", v.recordRetire(folder), "its folder was archived, but the audit trail has no retirement")
 			}
@@ -176,7 +180,7 @@ func (v *verifier) messages() error {
 	for _, id := range v.order {
 		e := v.sent[id]
 		switch {
-		case delivered[id]:
+		case delivered[id], unread[e.To]:
 		case checkAgent(e.To) != nil || checkID(id) != nil:
 			v.differ("message", id, "", nil, "%s sent it to %q, which is not a valid agent, and no inbox holds it", e.From, e.To)
 		default:
@@ -202,14 +206,14 @@ func (v *verifier) agentFolders() ([]string, error) {
 	}
 	var out []string
 	for _, a := range agents {
-		out = append(out, filepath.Join(agentsDir, a))
+		out = append(out, unixpath.Join(agentsDir, a))
 	}
 	retired, err := os.ReadDir(v.l.path(agentsDir, retiredDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read %s: %w", retiredDir, err)
 	}
 	for _, r := range retired {
-		out = append(out, filepath.Join(agentsDir, retiredDir, r.Name()))
+		out = append(out, unixpath.Join(agentsDir, retiredDir, r.Name()))
 	}
 	return out, nil
 }
@@ -229,9 +233,9 @@ func (v *verifier) recordSend(e Entry, m Message) func() error {
 // recordRetire writes the audit line that a killed Retire did not write.
 func (v *verifier) recordRetire(folder string) func() error {
 	return func() error {
-		name := filepath.Base(folder)
-		agent := strings.TrimSuffix(name, filepath.Ext(name)) // the time after it has no dot
-		text, err := v.l.read(filepath.Join(folder, inboxFile))
+		name := unixpath.Base(folder)
+		agent := strings.TrimSuffix(name, unixpath.Ext(name)) // the time after it has no dot
+		text, err := v.l.read(unixpath.Join(folder, inboxFile))
 		if err != nil {
 			return err
 		}

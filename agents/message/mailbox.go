@@ -69,7 +69,7 @@ func (b Mailbox) Post(ctx context.Context, m Message) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("mailbox of %s: %w", m.To.Machine, err)
 	}
-	return createFile(dir, m.Name(), m.text())
+	return createFile(dir, m.Name(), ".org", m.text())
 }
 
 // remote writes its input to "$1" under the name "$2", or "$2" and a number, and
@@ -158,13 +158,13 @@ func (b Mailbox) Collect(machine, root string) ([]string, error) {
 		if err != nil {
 			return got, fmt.Errorf("mailbox of %s: %w", machine, err)
 		}
-		to, err := inbox(root)
+		to, err := folder(root, project.FromAgents)
 		if err != nil {
 			return got, err
 		}
 		there, err := os.ReadFile(filepath.Join(to, e.Name()))
 		if err != nil || !bytes.Equal(there, text) { // otherwise a crash happened between the two steps
-			file, err := createFile(to, name, string(text))
+			file, err := createFile(to, name, ".org", string(text))
 			if err != nil {
 				return got, err
 			}

@@ -1,7 +1,7 @@
 // Package message carries messages between agents as org files in
 // inbox/from-agents of the receiving project. It starts only the ssh that a
-// mailbox is configured for, and never touches the people's inbox. Call Send and
-// Inbox.
+// mailbox is configured for, and writes to the people's inbox only what it is told to.
+// Call Deliver, Copy and Inbox.
 package message
 
 import (
@@ -137,20 +137,41 @@ func (m Message) Check() error {
 // Deliver writes m to the inbox of the project at root and returns the file. It
 // replaces nothing: a taken name gets a number. A reader sees the whole message
 // or none. It refuses an inbox that links out of the project.
-func Deliver(root string, m Message) (string, error) {
+func Deliver(root string, m Message) (string, error) { return DeliverTo(root, project.FromAgents, m) }
+
+// DeliverTo is Deliver to another folder of the project: project.Inbox is where
+// people look.
+func DeliverTo(root, box string, m Message) (string, error) {
 	if err := m.Check(); err != nil {
 		return "", err
 	}
-	dir, err := inbox(root)
+	dir, err := folder(root, box)
 	if err != nil {
 		return "", err
 	}
-	return createFile(dir, m.Name(), m.text())
+	return createFile(dir, m.Name(), ".org", m.text())
 }
 
-// inbox creates the folder of a project's messages where it is missing.
-func inbox(root string) (string, error) {
-	dir := filepath.Join(root, project.FromAgents)
+// Copy writes the bytes of a file to such a folder as they are, under a message's
+// name with the file's extension, and returns the copy. The words of the name are
+// those of the subject, else of the file's name.
+func Copy(root, box string, m Message, file string, text []byte) (string, error) {
+	base, ext := filepath.Base(file), filepath.Ext(file)
+	if ext == base || ext != "" && "."+identity.Sanitize(ext[1:], "") != strings.ToLower(ext) {
+		ext = "" // .bashrc has none
+	}
+	m.Subject = cmp.Or(m.Subject, strings.TrimSuffix(base, ext))
+	m.Body = ""
+	dir, err := folder(root, box)
+	if err != nil {
+		return "", err
+	}
+	return createFile(dir, m.Name(), ext, string(text))
+}
+
+// folder creates a folder for messages of a project where it is missing.
+func folder(root, box string) (string, error) {
+	dir := filepath.Join(root, box)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make the inbox: %w", err)
 	}
@@ -164,8 +185,9 @@ func inbox(root string) (string, error) {
 	return dir, nil
 }
 
-// createFile writes text to a new file in dir, called name, or name and a number.
-func createFile(dir, name, text string) (string, error) {
+// createFile writes text to a new file in dir, called name and ext, or with a
+// number between them.
+func createFile(dir, name, ext, text string) (string, error) {
 	temp, err := atomicfile.New(dir, atomicfile.Options{Mode: 0o644, Temp: ".message-*"})
 	if err != nil {
 		return "", fmt.Errorf("write a message: %w", err)
@@ -175,9 +197,9 @@ func createFile(dir, name, text string) (string, error) {
 		return "", fmt.Errorf("write a message: %w", err)
 	}
 	for n := 1; ; n++ {
-		file := name + ".org"
+		file := name + ext
 		if n > 1 {
-			file = fmt.Sprintf("%s-%d.org", name, n)
+			file = fmt.Sprintf("%s-%d%s", name, n, ext)
 		}
 		switch err := temp.Create(file); {
 		case err == nil:
@@ -190,7 +212,8 @@ func createFile(dir, name, text string) (string, error) {
 
 // Inbox lists the messages of the project at root by name, without those for
 // other agents unless all is set. agent is the reader; "" is the primary, who
-// sees messages to the project and to no agent.
+// sees messages to the project and to no agent. A file that Copy wrote has no
+// header, and is for all.
 func Inbox(root, agent string, all bool) ([]Received, error) {
 	dir := filepath.Join(root, project.FromAgents)
 	entries, err := os.ReadDir(dir)
@@ -202,7 +225,7 @@ func Inbox(root, agent string, all bool) ([]Received, error) {
 	}
 	var out []Received
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".org") || strings.HasPrefix(e.Name(), ".") {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		r, err := read(filepath.Join(dir, e.Name()), false)
@@ -229,10 +252,11 @@ func Read(root, agent, name string, takeOver bool) (Received, error) {
 	if name == "" || name != filepath.Base(name) || strings.HasPrefix(name, ".") {
 		return Received{}, fmt.Errorf("invalid message name %q; see: aisync message inbox", name)
 	}
-	if !strings.HasSuffix(name, ".org") {
-		name += ".org"
-	}
 	r, err := read(filepath.Join(root, project.FromAgents, name), true)
+	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".org") {
+		name += ".org"
+		r, err = read(filepath.Join(root, project.FromAgents, name), true)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("unknown message %s; see: aisync message inbox", name)
 	}
@@ -263,7 +287,7 @@ func read(path string, body bool) (Received, error) {
 	defer f.Close()
 	r := Received{File: filepath.Base(path)}
 	in := bufio.NewReader(io.LimitReader(f, maxMessage))
-	for {
+	for strings.HasSuffix(r.File, ".org") {
 		line, err := in.ReadString('\n')
 		key, value, ok := strings.Cut(strings.TrimPrefix(line, "#+"), ":")
 		if !ok || !strings.HasPrefix(line, "#+") {

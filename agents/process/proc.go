@@ -14,13 +14,14 @@ import (
 
 // Proc is the process table below a folder such as /proc.
 type Proc struct {
-	dir  string
-	self int
+	dir    string
+	self   int
+	system bool // it is this machine's
 }
 
 // At returns the table in another folder, for tests and other namespaces. self
 // is the calling process, 0 if it is not in the table.
-func At(dir string, self int) Table { return Proc{strings.TrimSuffix(dir, "/"), self} }
+func At(dir string, self int) Table { return Proc{dir: strings.TrimSuffix(dir, "/"), self: self} }
 
 // Self implements Table.
 func (t Proc) Self() int { return t.self }
@@ -101,6 +102,9 @@ func (t Proc) Look(pid int) (Process, error) {
 func (t Proc) Read(pid int) (Process, error) {
 	p := Process{PID: pid, UID: -1}
 	stat, owner, err := t.file(pid, "stat")
+	if err == ErrGone && t.hidden(pid) {
+		return p, ErrHidden
+	}
 	if err != nil {
 		return p, err
 	}

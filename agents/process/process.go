@@ -37,6 +37,12 @@ type Table interface {
 	Env(pid int) (map[string]string, error)
 	// Self returns the calling process.
 	Self() int
+	// Namespace names the PID namespace of the numbers, "" where it has no name.
+	// A number means the same process only within one namespace.
+	Namespace() string
+	// Partial returns why the table may lack processes of this machine, "" where
+	// it shows them all: from a process that it lacks follows nothing else.
+	Partial() string
 }
 
 type problem string
@@ -147,6 +153,30 @@ func interpreter(name string) *language {
 		}
 	}
 	return nil
+}
+
+// Descendants returns the processes below pid, parents before their children.
+func Descendants(t Table, pid int) []Process {
+	pids, err := t.PIDs()
+	if err != nil {
+		return nil
+	}
+	children := map[int][]Process{}
+	for _, id := range pids {
+		if p, err := t.Read(id); err == nil && p.Parent > 0 {
+			children[p.Parent] = append(children[p.Parent], p)
+		}
+	}
+	var out []Process
+	seen := map[int]bool{pid: true}
+	for todo := children[pid]; len(todo) > 0; todo = todo[1:] {
+		if p := todo[0]; !seen[p.PID] {
+			seen[p.PID] = true
+			out = append(out, p)
+			todo = append(todo, children[p.PID]...)
+		}
+	}
+	return out
 }
 
 // Ancestors returns the parents of pid, nearest first, without pid itself.

@@ -28,6 +28,15 @@ func (host) PIDs() ([]int, error) {
 	return out, err
 }
 
+// Initial is the one namespace of such a system.
+const Initial = "pid"
+
+// Namespace implements Table.
+func (host) Namespace() string { return Initial }
+
+// Partial implements Table: such a system hides no process.
+func (host) Partial() string { return "" }
+
 // why maps gopsutil's errors to ErrGone or ErrHidden.
 func why(err error) error {
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // ContextOf returns the live context file of an agent; "" is the primary. It
@@ -53,6 +54,6 @@ func one(want, dir string) bool {
 	if want == dir {
 		return true
 	}
-	real, err := withoutLinks(dir)
+	real, err := unixpath.EvalSymlinks(dir)
 	return err == nil && real == want
 }

@@ -3,14 +3,14 @@
 package project
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
-	"syscall"
+
+	"aisync.dev/aisync/internal/unixpath"
 )
 
 // Places below a root, slash-separated.
@@ -58,7 +58,7 @@ func Physical(dir string) (string, error) {
 		}
 		abs = path.Join(here, dir)
 	}
-	real, err := withoutLinks(abs)
+	real, err := unixpath.EvalSymlinks(abs)
 	if err != nil {
 		return "", fmt.Errorf("folder %s: %w", dir, err)
 	}
@@ -70,43 +70,6 @@ func Physical(dir string) (string, error) {
 		return "", fmt.Errorf("%s is not a folder", dir)
 	}
 	return real, nil
-}
-
-// mostLinks bounds the links in one path, like the kernel.
-const mostLinks = 40
-
-// withoutLinks resolves every link of an absolute path, like
-// filepath.EvalSymlinks, but without that package's start-up cost (see
-// cmd/aisync/quick).
-func withoutLinks(abs string) (string, error) {
-	done, todo := "", abs // done has no links; "" is /
-	for links := 0; todo != ""; {
-		var name string
-		name, todo, _ = strings.Cut(todo, "/")
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			done = done[:max(0, strings.LastIndexByte(done, '/'))]
-			continue
-		}
-		to, err := os.Readlink(done + "/" + name)
-		switch {
-		case errors.Is(err, syscall.EINVAL): // not a link
-			done += "/" + name
-			continue
-		case err != nil:
-			return "", err
-		}
-		if links++; links > mostLinks {
-			return "", &fs.PathError{Op: "resolve", Path: abs, Err: syscall.ELOOP}
-		}
-		if path.IsAbs(to) {
-			done = ""
-		}
-		todo = to + "/" + todo
-	}
-	return cmp.Or(done, "/"), nil
 }
 
 // Is reports whether dir is the root of a project.

@@ -59,30 +59,6 @@ func TestRootIsNearestProject(t *testing.T) {
 	}
 }
 
-func TestLinksResolveLikeKernel(t *testing.T) {
-	top := t.TempDir()
-	touch(t, top, "a/b/c/x", "d e/x")
-	for link, to := range map[string]string{
-		"up": "a/b/../b/c", "a/b/abs": filepath.Join(top, "d e"), "a/back": "../up/..", "chain": "a/back", "dangling": "nowhere", "self": "self",
-		"ping": "pong", "pong": "ping", "root": "/", "a/dot": "././b//c/",
-	} {
-		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, name := range []string{"", "a", "up", "up/x", "a/b/abs", "a/b/abs/x", "a/back", "a/back/c", "chain", "chain/c/x", "a/dot", "root", "root/tmp",
-		"dangling", "self", "ping/x", "d e/x/y", "missing/x", "a/b/c/x"} {
-		want, wantErr := filepath.EvalSymlinks(filepath.Join(top, name))
-		got, err := withoutLinks(filepath.Join(top, name))
-		if (err != nil) != (wantErr != nil) || got != want {
-			t.Errorf("%s: %q, %v; want %q, %v", name, got, err, want, wantErr)
-		}
-	}
-	if got, err := withoutLinks("/"); got != "/" || err != nil {
-		t.Errorf("/: %q, %v", got, err)
-	}
-}
-
 func TestHoldsComparesWholeNames(t *testing.T) {
 	for _, c := range []struct {
 		root, path string

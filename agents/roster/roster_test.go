@@ -58,7 +58,8 @@ func TestRosterMembership(t *testing.T) {
 		"one that an agent elsewhere started": {[]p{{PID: 7, Args: []string{"pi"}, Cwd: "/else"}, {PID: 8, Parent: 7, Args: []string{"claude"}, Cwd: "/app"}}, []int{8}},
 		"goose and the other goose":           {[]p{{PID: 7, Args: []string{"goose", "session"}, Cwd: "/app"}, {PID: 8, Args: []string{"goose", "-dir", "db", "up"}, Cwd: "/app"}, {PID: 9, Args: []string{"goose"}, Cwd: "/app"}}, []int{7, 9}},
 		"agent of cursor and others":          {[]p{{PID: 7, Args: []string{"/home/me/.local/bin/agent", "/home/me/.local/share/cursor-agent/versions/1/index.js"}, Exe: "/home/me/.local/share/cursor-agent/versions/1/node", Cwd: "/app"}, {PID: 8, Args: []string{"agent"}, Cwd: "/app"}, {PID: 9, Args: []string{"ssh-agent"}, Cwd: "/app"}}, []int{7}},
-		"in the order of numbers":             {[]p{{PID: 100, Args: []string{"pi"}, Cwd: "/app"}, {PID: 9, Args: []string{"qwen"}, Cwd: "/app"}}, []int{9, 100}},
+		"the oldest first":                    {[]p{{PID: 9, Start: 700, Args: []string{"pi"}, Cwd: "/app"}, {PID: 30000, Start: 600, Args: []string{"qwen"}, Cwd: "/app"}}, []int{30000, 9}},
+		"of one age in the order of numbers":  {[]p{{PID: 100, Start: 5, Args: []string{"pi"}, Cwd: "/app"}, {PID: 9, Start: 5, Args: []string{"qwen"}, Cwd: "/app"}}, []int{9, 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pids(others(t, append(c.ps, me)...).Agents); !slices.Equal(got, c.want) {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,8 +34,8 @@ func (s *State) judge(e Event) error {
 			if e.Lease <= 0 {
 				return refuse("bounded-lease", "", "a heartbeat needs a lease")
 			}
-			c.Renewed, c.Lease, w.Heartbeat = e.At, e.Lease, e.At
-			return nil
+			c.Renewed, c.Lease = e.At, e.Lease
+			return w.beat(e)
 		})
 	case WorkerReady:
 		return s.holding(e, func(_ *Task, w *Worker, _ *Claim) error {
@@ -60,10 +61,43 @@ func (s *State) judge(e Event) error {
 	case RunRecovered:
 		s.Recovered++
 		return nil
-	case RunNote, SupervisorJoined, SupervisorLeft:
+	case RunNote:
+		s.note(e)
+		return nil
+	case SupervisorJoined, SupervisorLeft:
 		return nil
 	}
 	return fmt.Errorf("unknown event type %q", e.Type)
+}
+
+// beat takes a heartbeat of the worker, or of a supervisor that has seen it.
+func (w *Worker) beat(e Event) error {
+	if len(e.Data) > 0 {
+		var r Renewal
+		if err := unpack(e, &r); err != nil {
+			return err
+		}
+		if r.Output == w.Output {
+			return nil
+		}
+		w.Output = r.Output
+	}
+	w.Heartbeat = e.At
+	return nil
+}
+
+// note takes a note for supervisors. Any other object means nothing here.
+func (s *State) note(e Event) {
+	var n Note
+	if json.Unmarshal(e.Data, &n) != nil || n.Reason == "" {
+		return
+	}
+	if n.Cancel {
+		s.Cancelling = n.Reason
+	}
+	if t := s.Task(n.Stop); t != nil {
+		t.Stopped = n.Reason
+	}
 }
 
 func (s *State) create(e Event) error {
@@ -142,7 +176,7 @@ func (s *State) claim(e Event) error {
 			return refuse("one-claim-a-worker", "", "worker %s holds task %s", w.ID, o.ID)
 		}
 	}
-	t.Status, t.Attempts = TaskHeld, t.Attempts+1
+	t.Status, t.Attempts, t.Stopped = TaskHeld, t.Attempts+1, ""
 	t.Claim = &Claim{Token: e.Token, Worker: w.ID, Acquired: e.At, Renewed: e.At, Lease: e.Lease}
 	w.Heartbeat = e.At
 	return nil
@@ -217,6 +251,8 @@ func (s *State) addTask(e Event) error {
 		return refuse("run-is-over", "", "run %s is %s", s.ID, s.Contract.Status)
 	case t.ID != e.Task:
 		return refuse("own-task", "", "the event names task %q, its data %q", e.Task, t.ID)
+	case t.Timeout() < 0 || t.Timeout() > maxLease:
+		return refuse("bounded-timeout", "", "task %s has %d timeoutSeconds: want 1 to %.0f, or none", t.ID, t.TimeoutSeconds, maxLease.Seconds())
 	case s.Task(t.ID) != nil:
 		return refuse("added-once", "", "task %s exists already", t.ID)
 	}
@@ -316,16 +352,20 @@ func (s *State) finish(e Event) error {
 		return refuse("run-is-over", "", "run %s is %s already", s.ID, s.Contract.Status)
 	}
 	var held, open []string
+	next := "their workers give them back with: aisync run release; when their leases are over: aisync run claim --expire --run " + s.ID
 	for i := range s.Tasks {
 		switch t := &s.Tasks[i]; {
 		case t.Held():
 			held = append(held, t.ID)
+			if s.Worker(t.Claim.Worker).Substrate != External {
+				next = "run: aisync run stop --all --run " + s.ID + ", which ends its workers and the run"
+			}
 		case t.Status != TaskDone:
 			open = append(open, t.ID)
 		}
 	}
 	if len(held) > 0 {
-		return refuse("no-open-claims", "", "run %s has open claims, of %s", s.ID, strings.Join(held, ", "))
+		return refuse("no-open-claims", next, "run %s has open claims, of %s", s.ID, strings.Join(held, ", "))
 	}
 	switch f.Status {
 	case RunCompleted:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/internal/filelock"
 )
 
@@ -23,9 +24,10 @@ const patience = 30 * time.Second
 
 // Change is one change of a run, made under its lock.
 type Change struct {
-	State *State // as of the last event, including those of this change; invalid after it
-	Now   Moment // the time of all its events
+	State *State       // as of the last event, including those of this change; invalid after it
+	Now   clock.Moment // the time of all its events
 	id    string
+	dir   string // the workspace
 	lines []byte
 	last  sum
 	size  int64 // of the events before this change
@@ -60,7 +62,7 @@ func (r *Run) Change(do func(*Change) error) error {
 		return err
 	}
 	before := s.AsOf.Seq
-	c := &Change{State: s, Now: r.Now(), id: r.ID, size: s.AsOf.Offset, calm: true}
+	c := &Change{State: s, Now: r.Now(), id: r.ID, dir: r.Workspace(), size: s.AsOf.Offset, calm: true}
 	copy(c.last[:], s.AsOf.Sum)
 	if err := do(c); err != nil {
 		return err

@@ -14,6 +14,11 @@ func (c *Change) Claim(task, worker string, lease time.Duration) (token string, 
 	if err != nil {
 		return "", err
 	}
+	if t := c.State.Task(task); t != nil {
+		if other := c.State.Beside(t, c.dir); other != "" {
+			return "", refuse("one-writer", "claim another task, or wait: aisync run status", "task %s writes what task %s writes, which is claimed", task, other)
+		}
+	}
 	return token, c.Add(Event{Type: TaskClaimed, Task: task, Worker: worker, Token: token, Lease: lease})
 }
 

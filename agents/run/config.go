@@ -19,6 +19,10 @@ import (
 
 const configFile = "config.json"
 
+// Standard is the only depth of verification: a task completes with the evidence
+// that it names.
+const Standard = "standard"
+
 // Bounds are the limits of a config's values. The seed asks for bounds and gives
 // none. A test compares them with schema/run/run.cue.
 var Bounds = map[string][2]int{
@@ -40,9 +44,40 @@ type Config struct {
 
 // Adapter says how workers of a runtime start.
 type Adapter struct {
-	Enabled   bool   `json:"enabled"`
-	Substrate string `json:"defaultSubstrate"`
-	From      string `json:"from"`
+	Enabled   bool       `json:"enabled"`
+	Substrate string     `json:"defaultSubstrate"`
+	From      string     `json:"from"`
+	off       NotEnabled // where it was disabled
+}
+
+// NotEnabled is the refusal of an adapter that a config disables.
+type NotEnabled struct {
+	Adapter string // the runtime's id
+	Key     string // its name in the config
+	From    string // the config, or "default"
+}
+
+func (n *NotEnabled) Error() string {
+	return fmt.Sprintf("adapter %s is not enabled (%s)", n.Adapter, n.From)
+}
+
+// Hint returns the setting that enables it.
+func (n *NotEnabled) Hint() string {
+	file := n.From
+	if file == "default" {
+		file = Dir + "/" + configFile
+	}
+	return fmt.Sprintf("set adapters.%s.enabled to true in %s", n.Key, file)
+}
+
+// Enabled returns a *NotEnabled if workers of a runtime, or commands, must not
+// start, whether a task names the adapter or not.
+func (c Config) Enabled(id string) error {
+	a, there := c.Adapters[id]
+	if !there || a.Enabled {
+		return nil
+	}
+	return &NotEnabled{id, cmp.Or(a.off.Key, id), cmp.Or(a.off.From, "default")}
 }
 
 // Runtime is the id of the runtime that configs of other tools call by another
@@ -59,10 +94,10 @@ func Runtime(adapter string) string {
 // defaultAdapters are the adapters that need no config: commands, and the
 // runtimes whose start the catalog describes.
 func defaultAdapters() map[string]Adapter {
-	out := map[string]Adapter{"command": {true, Process, "default"}}
+	out := map[string]Adapter{"command": {Enabled: true, Substrate: Process, From: "default"}}
 	for _, rt := range catalog.Runtimes() {
 		if rt.Worker != nil {
-			out[rt.ID] = Adapter{!rt.Worker.Off, rt.Worker.Substrate, "default"}
+			out[rt.ID] = Adapter{Enabled: !rt.Worker.Off, Substrate: rt.Worker.Substrate, From: "default"}
 		}
 	}
 	return out
@@ -73,7 +108,7 @@ func defaultAdapters() map[string]Adapter {
 func (s *Store) Config() (Config, error) {
 	c := Config{
 		Settings: spec.RunSettings{
-			Substrate: Tmux, Strategy: "graph", Depth: "standard", MaxWorkers: 3, MaxAttempts: 3,
+			Substrate: Tmux, Strategy: "graph", Depth: Standard, MaxWorkers: 3, MaxAttempts: 3,
 			ReadinessMS: 60_000, LeaseMS: 900_000, HeartbeatMS: 120_000,
 			RequireEvidence: true, CompletedDefault: string(CompletedRetained), RetainLogsDays: 7,
 		},
@@ -160,6 +195,9 @@ func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, k
 		if r.MaxWorkers != 0 {
 			c.Settings.MaxWorkers, from["maxWorkers"] = r.MaxWorkers, path
 		}
+		if r.Sandbox {
+			c.Settings.Sandbox, from["sandbox"] = true, path
+		}
 	}
 	if r := cfg.Retention; r != nil {
 		if r.CompletedDefault != "" {
@@ -170,8 +208,12 @@ func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, k
 		}
 	}
 	if v := cfg.Verification; v != nil {
-		if v.DefaultDepth != "" {
-			c.Settings.Depth, from["depth"] = v.DefaultDepth, path
+		switch v.DefaultDepth {
+		case "":
+		case Standard:
+			from["depth"] = path
+		default:
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: verification.defaultDepth: %s is not supported, %s is used: aisync checks each task by the evidence that it names", path, v.DefaultDepth, Standard))
 		}
 		if v.RequireEvidenceForTaskCompletion != nil {
 			c.Settings.RequireEvidence, from["requireEvidenceForTaskCompletion"] = *v.RequireEvidenceForTaskCompletion, path
@@ -190,10 +232,10 @@ func (c *Config) take(cfg spec.RunConfig, path string, from map[string]string, k
 		}
 		a, given := c.Adapters[id], cfg.Adapters[name]
 		if a.Substrate == "" {
-			a = Adapter{true, Tmux, path}
+			a = Adapter{Enabled: true, Substrate: Tmux, From: path}
 		}
 		if given.Enabled != nil {
-			a.Enabled, a.From = *given.Enabled, path
+			a.Enabled, a.From, a.off = *given.Enabled, path, NotEnabled{Key: name, From: path}
 		}
 		if given.DefaultSubstrate != "" {
 			a.Substrate, a.From = given.DefaultSubstrate, path
@@ -212,6 +254,9 @@ func reasons(s spec.RunSettings, from map[string]string) []spec.RunReason {
 		{"retainLogsDays", strconv.Itoa(s.RetainLogsDays)}, {"worktreeRoot", s.WorktreeRoot},
 	} {
 		out = append(out, spec.RunReason{Setting: f.name, Value: f.value, From: cmp.Or(from[f.name], "default")})
+	}
+	if s.Sandbox {
+		out = append(out, spec.RunReason{Setting: "sandbox", Value: "true", From: cmp.Or(from["sandbox"], "default")})
 	}
 	return out
 }

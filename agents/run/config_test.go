@@ -1,12 +1,14 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/schema"
 )
 
@@ -39,6 +41,45 @@ func TestWorkspaceConfigOverridesUsers(t *testing.T) {
 		if want != "" && r.From != want {
 			t.Errorf("%+v, want %s", r, want)
 		}
+	}
+}
+
+// The seed's depth is the only one; a config that asks for another is still read.
+func TestOnlyStandardDepth(t *testing.T) {
+	w := newWorld(t)
+	for depth, warnings := range map[string]int{"quick": 1, "standard": 0, "deep": 1} {
+		w.config(w.dir, `{"schemaVersion":1,"verification":{"defaultDepth":"`+depth+`"}}`)
+		if c := must(w.store.Config()); c.Settings.Depth != Standard || len(c.Warnings) != warnings {
+			t.Errorf("%s: depth %s, %v", depth, c.Settings.Depth, c.Warnings)
+		}
+	}
+}
+
+// The hint names the key and the file that decide.
+func TestDisabledAdapterNamesSetting(t *testing.T) {
+	w := newWorld(t)
+	own, users := filepath.Join(w.dir, Dir, configFile), filepath.Join(w.home, Dir, configFile)
+	for _, c := range []struct{ own, users, want string }{
+		{`{"schemaVersion":1}`, `{"schemaVersion":1}`, "adapter claude is not enabled (default); set adapters.claude.enabled to true in .ilchul/config.json"},
+		{`{"schemaVersion":1,"adapters":{"claudeCode":{"enabled":false},"claude":{"enabled":true}}}`, `{"schemaVersion":1}`,
+			"adapter claude is not enabled (" + own + "); set adapters.claudeCode.enabled to true in " + own},
+		{`{"schemaVersion":1,"adapters":{"claude":{"defaultSubstrate":"tmux"}}}`, `{"schemaVersion":1,"adapters":{"claude":{"enabled":false}}}`,
+			"adapter claude is not enabled (" + users + "); set adapters.claude.enabled to true in " + users},
+		{`{"schemaVersion":1,"adapters":{"claude":{"enabled":true}}}`, `{"schemaVersion":1,"adapters":{"claudeCode":{"enabled":false}}}`, ""},
+	} {
+		w.config(w.dir, c.own)
+		w.config(w.home, c.users)
+		err := must(w.store.Config()).Enabled("claude")
+		got := ""
+		if no := (*NotEnabled)(nil); errors.As(err, &no) {
+			got = no.Error() + "; " + no.Hint()
+		}
+		if got != c.want {
+			t.Errorf("%s over %s:\ngot  %s\nwant %s", c.own, c.users, got, c.want)
+		}
+	}
+	if err := must(w.store.Config()).Enabled("opencode"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -156,7 +197,7 @@ func TestInitIsIdempotent(t *testing.T) {
 
 func TestOldLogsOfFinishedRun(t *testing.T) {
 	w := quickWorld(t)
-	w.now = Now()
+	w.now = clock.Now()
 	r := w.start(task("a"))
 	for _, id := range []string{"old", "busy"} {
 		if err := r.Register(id, Registration{Adapter: "command", Substrate: Process, Log: "logs/" + id + ".log"}); err != nil {

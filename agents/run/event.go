@@ -9,13 +9,15 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"aisync.dev/aisync/agents/clock"
 )
 
 // Event is one line of events.jsonl. Its type determines the required fields and
 // the form of Data, a JSON object.
 type Event struct {
 	Seq    int64
-	At     Moment
+	At     clock.Moment
 	Type   string
 	Task   string
 	Worker string
@@ -30,7 +32,7 @@ const (
 	RunCreated       = "run-created"       // Data: Created; always the first
 	TaskAdded        = "task-added"        // Task; Data: spec.RunTask
 	RunFinished      = "run-finished"      // Data: Finished
-	RunNote          = "note"              // Data: any object
+	RunNote          = "note"              // Data: any object, such as a Note
 	RunRecovered     = "recovered"         // Data: Recovered
 	SupervisorJoined = "supervisor-joined" // Data: any object
 	SupervisorLeft   = "supervisor-left"   // Data: any object
@@ -39,7 +41,7 @@ const (
 	WorkerMoved      = "worker-moved"      // Worker; Data: Move
 	TaskClaimed      = "task-claimed"      // Task, Worker, Token, Lease
 	WorkerReady      = "worker-ready"      // Task, Worker, Token
-	WorkerHeartbeat  = "worker-heartbeat"  // Task, Worker, Token, Lease: renews the claim
+	WorkerHeartbeat  = "worker-heartbeat"  // Task, Worker, Token, Lease: renews the claim; Data: Renewal, if a supervisor's
 	ClaimReleased    = "claim-released"    // Task, Worker, Token; Data: Reason
 	ClaimExpired     = "claim-expired"     // Task, Worker, Token; Data: Reason
 	TaskCompleted    = "task-completed"    // Task, Worker, Token
@@ -95,13 +97,11 @@ func chain(prev sum, body []byte, scratch *[]byte) (s sum) {
 	return s
 }
 
-const stampForm = "2006-01-02T15:04:05.000Z"
-
 // appendLine appends e as a line with its end, and returns its checksum.
 func appendLine(dst []byte, e Event, prev sum) ([]byte, sum, error) {
 	start := len(dst)
 	dst = strconv.AppendInt(append(dst, `{"seq":`...), e.Seq, 10)
-	dst = append(append(append(dst, `,"ts":"`...), e.At.Time().Format(stampForm)...), '"')
+	dst = append(append(append(dst, `,"ts":"`...), e.At.Time().Format(clock.Form)...), '"')
 	text := func(key, value string) {
 		if value != "" {
 			dst = append(append(append(append(dst, key...), `:"`...), value...), '"')
@@ -256,10 +256,10 @@ func (p *fields) kind() string {
 	return ""
 }
 
-// stamp reads a time of the form stampForm as milliseconds since 1970.
+// stamp reads a time of the form clock.Form as milliseconds since 1970.
 func (p *fields) stamp() int64 {
 	b := p.rest
-	if len(b) < len(stampForm) || b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
+	if len(b) < len(clock.Form) || b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
 		p.bad = true
 		return 0
 	}
@@ -274,7 +274,7 @@ func (p *fields) stamp() int64 {
 	}
 	year, month, day := digits(0, 4), digits(5, 7), digits(8, 10)
 	hour, minute, second, milli := digits(11, 13), digits(14, 16), digits(17, 19), digits(20, 23)
-	p.rest = b[len(stampForm):]
+	p.rest = b[len(clock.Form):]
 	if month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 59 {
 		p.bad = true
 		return 0

@@ -163,7 +163,7 @@ func (r *Run) EvidenceList() ([]EvidenceAt, *State, error) {
 		if e.Type != EvidenceAdded {
 			return nil
 		}
-		at := EvidenceAt{Seq: e.Seq, At: stamp(e.At), Task: e.Task, Worker: e.Worker}
+		at := EvidenceAt{Seq: e.Seq, At: e.At.Stamp(), Task: e.Task, Worker: e.Worker}
 		if err := unpack(e, &at.Evidence); err != nil {
 			return err
 		}

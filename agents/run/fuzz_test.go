@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"aisync.dev/aisync/agents/clock"
 )
 
 // aLine is one line behind nothing, as a corpus to begin with.
@@ -20,9 +22,9 @@ func aLine(t testing.TB, e Event) []byte {
 
 // What the reader of lines takes is what the writer would write, byte for byte.
 func FuzzEventLineHasOneForm(f *testing.F) {
-	at := Moment{Wall: 1_767_323_045_006, Boot: "0000000a-0000000b", Up: 7}
+	at := clock.Moment{Wall: 1_767_323_045_006, Boot: "0000000a-0000000b", Up: 7}
 	f.Add(aLine(f, Event{Seq: 1, At: at, Type: WorkerHeartbeat, Task: "a", Worker: "w", Token: "1-00", Lease: time.Second}))
-	f.Add(aLine(f, Event{Seq: 12, At: Moment{Wall: 5}, Type: RunNote, Data: []byte(`{"a":[1,"x\u2028"]}`)}))
+	f.Add(aLine(f, Event{Seq: 12, At: clock.Moment{Wall: 5}, Type: RunNote, Data: []byte(`{"a":[1,"x\u2028"]}`)}))
 	f.Add([]byte(`{"seq":1}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		// Without the checksum of these very bytes nothing would get past it.
@@ -95,7 +97,7 @@ func FuzzCheckpoint(f *testing.F) {
 			s.apply(e)
 		}
 		s.Blocked()
-		s.Overdue(Moment{})
+		s.Overdue(clock.Moment{})
 		for _, name := range Projections {
 			if _, err := s.projection(name); err != nil {
 				t.Fatal(err)

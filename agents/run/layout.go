@@ -23,7 +23,7 @@ const ignoreText = "# What runs leave is of this machine; the config may be shar
 // firstFiles are the files of a new .ilchul. The config is empty: the user's
 // config holds.
 func (s *Store) firstFiles() ([]namedText, error) {
-	now := stamp(s.Now())
+	now := s.Now().Stamp()
 	docs := []struct {
 		name string
 		doc  any

@@ -3,6 +3,7 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,8 @@ type Damage struct {
 	Line      int64 // of the file, and the number of the event expected there
 	Offset    int64
 	Why       string
-	Torn      bool // only an incomplete last line
-	Next      string
+	Torn      bool   // only an incomplete last line
+	Next      string // what to do, instead of a recovery
 }
 
 // Error implements error.
@@ -34,10 +35,14 @@ func (d *Damage) Error() string {
 }
 
 // Hint returns the command that examines and repairs it.
-func (d *Damage) Hint() string { return "run: aisync run recover " + d.Run }
+func (d *Damage) Hint() string { return cmp.Or(d.Next, "run: aisync run recover "+d.Run) }
 
 func (r *Run) damage(at AsOf, torn bool, format string, args ...any) *Damage {
-	return &Damage{Run: r.ID, Path: filepath.Join(r.Path, eventsFile), Line: at.Seq + 1, Offset: at.Offset, Why: fmt.Sprintf(format, args...), Torn: torn}
+	d := &Damage{Run: r.ID, Path: filepath.Join(r.Path, eventsFile), Line: at.Seq + 1, Offset: at.Offset, Why: fmt.Sprintf(format, args...), Torn: torn}
+	if r.store.bare {
+		d.Next = "move " + d.Path + " away: it holds only the attempts of this task"
+	}
+	return d
 }
 
 // initialState returns the state before the first event.

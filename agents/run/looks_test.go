@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -180,7 +181,7 @@ func TestRunFilesMatchSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	started := r.Change(func(c *Change) error {
-		return c.Started("w1", Handle{PID: 1, Start: 2, Boot: w.now.Boot, Command: []string{"true"}})
+		return c.Started("w1", Handle{PID: 1, Start: 2, Boot: "19cb1487-0f3a-4b0e-9d2c-5a1f8c7e6b2d", Command: []string{"true"}})
 	})
 	tok := must(r.Claim("a", "w1", time.Minute))
 	zero := 0
@@ -205,7 +206,7 @@ func TestRunFilesMatchSchema(t *testing.T) {
 
 // A line that aisync reads is JSON that anybody reads alike.
 func TestEventLineIsJSON(t *testing.T) {
-	e := Event{Seq: 7, At: Moment{Wall: 1_767_323_045_006, Boot: "0a-0b", Up: 12}, Type: TaskClaimed, Task: "t", Worker: "w", Token: "7-00", Lease: time.Minute, Data: json.RawMessage(`{"x":"<\u2028>"}`)}
+	e := Event{Seq: 7, At: clock.Moment{Wall: 1_767_323_045_006, Boot: "0a-0b", Up: 12}, Type: TaskClaimed, Task: "t", Worker: "w", Token: "7-00", Lease: time.Minute, Data: json.RawMessage(`{"x":"<\u2028>"}`)}
 	line, _, err := appendLine(nil, e, firstSum("r"))
 	if err != nil {
 		t.Fatal(err)

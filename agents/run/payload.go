@@ -28,6 +28,22 @@ type Reason struct {
 	Reason string `json:"reason"`
 }
 
+// Renewal is the data of a heartbeat that a supervisor records for a worker that
+// it sees alive: it renews the claim. It is a sign of life of the worker itself
+// only if that has printed something.
+type Renewal struct {
+	By     string `json:"by"`               // BySupervisor
+	Output int64  `json:"output,omitempty"` // bytes that it has printed
+}
+
+// Note is the data of a note that supervisors follow. It changes no task and no
+// worker; readers that do not know it may ignore it.
+type Note struct {
+	Stop   string `json:"stop,omitempty"`   // a task that supervisors do not start
+	Cancel bool   `json:"cancel,omitempty"` // supervisors start nothing, and end the run when its claims have ended
+	Reason string `json:"reason"`
+}
+
 // Registration describes a worker before it starts.
 type Registration struct {
 	Task      string `json:"taskId,omitempty"` // its task

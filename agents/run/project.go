@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -84,6 +85,9 @@ func (s *State) valid() bool {
 // project writes the checkpoint and the projections of s. It drops errors: the
 // change is made, and the next one writes them again.
 func (r *Run) project(s *State) {
+	if r.store.bare {
+		return
+	}
 	for _, name := range Projections {
 		text, err := s.projection(name)
 		if err != nil {
@@ -189,11 +193,11 @@ func (s *State) workersDoc() any {
 	workers := []workerDoc{}
 	for _, w := range s.Workers {
 		d := workerDoc{ID: w.ID, Registration: w.Registration, Owned: w.Substrate != External, State: w.Retention, Handle: w.Handle,
-			RegisteredAt: stamp(w.Registered), StartedAt: stamp(w.Started), ReadyAt: stamp(w.Ready), HeartbeatAt: stamp(w.Heartbeat), Transitions: []transition{}}
+			RegisteredAt: w.Registered.Stamp(), StartedAt: w.Started.Stamp(), ReadyAt: w.Ready.Stamp(), HeartbeatAt: w.Heartbeat.Stamp(), Transitions: []transition{}}
 		for _, m := range w.Moves {
 			t, _ := legal(m.From, m.To)
-			d.Transitions = append(d.Transitions, transition{m.Move, t.Rule, stamp(m.At)})
-			d.Retention = &heldDoc{m.Reason, stamp(m.At)}
+			d.Transitions = append(d.Transitions, transition{m.Move, t.Rule, m.At.Stamp()})
+			d.Retention = &heldDoc{m.Reason, m.At.Stamp()}
 		}
 		workers = append(workers, d)
 	}
@@ -220,7 +224,7 @@ func (s *State) claimsDoc() any {
 		if c := t.Claim; c != nil {
 			until := c.Renewed
 			until.Wall += c.Lease.Milliseconds()
-			claims = append(claims, claimDoc{t.ID, c.Token, c.Worker, stamp(c.Acquired), stamp(c.Renewed), stamp(until), stamp(c.EndedAt), c.Ended})
+			claims = append(claims, claimDoc{t.ID, c.Token, c.Worker, c.Acquired.Stamp(), c.Renewed.Stamp(), until.Stamp(), c.EndedAt.Stamp(), c.Ended})
 		}
 	}
 	return struct {
@@ -279,16 +283,6 @@ func (r *Run) diverges(name string, text []byte, s *State) error {
 	return nil
 }
 
-func stamp(m Moment) string {
-	if m.Wall == 0 {
-		return ""
-	}
-	return m.Time().Format(stampForm)
-}
-
-// Stamp formats m as in the files and on the command line.
-func (m Moment) Stamp() string { return stamp(m) }
-
 func indented(doc any) ([]byte, error) {
 	text, err := json.MarshalIndent(doc, "", "  ")
 	return append(text, '\n'), err
@@ -300,4 +294,4 @@ func digest(text []byte) string {
 }
 
 // Now returns the time of the store's clock.
-func (s *Store) Now() Moment { return s.opts.Clock() }
+func (s *Store) Now() clock.Moment { return s.opts.Clock() }

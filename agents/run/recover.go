@@ -123,7 +123,7 @@ func (r *Run) recoverLocked() (Recovery, *State, error) {
 	if s.AsOf.Seq == 0 {
 		return rec, s, fmt.Errorf("run %s: the first event is unreadable, so nothing can be recovered: restore the file from a backup, or start another run; nothing was changed", r.ID)
 	}
-	rec.At = stamp(r.Now())
+	rec.At = r.Now().Stamp()
 	if err := r.keepTail(f, rec); err != nil {
 		return rec, s, err
 	}
@@ -173,6 +173,9 @@ func copyTo(root *os.Root, name string, from io.Reader, more []byte) error {
 
 // logRecovery appends a line to migrations/recovery.log.
 func (s *Store) logRecovery(rec Recovery) error {
+	if s.bare {
+		return nil
+	}
 	if err := s.callHook("append", recoveryLog); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/internal/atomicfile"
 )
 
@@ -34,11 +35,11 @@ type Check func(kind, path string, text []byte) error
 
 // Options are the dependencies of Open.
 type Options struct {
-	Home     string   // the user's; without it there is no ~/.ilchul
-	Adapters []string // known runtimes; "command", "manual" and the seed's claudeCode always are
-	Check    Check    // required
-	Clock    Clock    // nil: the machine's
-	unsynced bool     // for tests, which lose no power
+	Home     string      // the user's; without it there is no ~/.ilchul
+	Adapters []string    // known runtimes; "command", "manual" and the seed's claudeCode always are
+	Check    Check       // required
+	Clock    clock.Clock // nil: the machine's
+	unsynced bool        // for tests, which lose no power
 }
 
 // Store is the .ilchul of one workspace.
@@ -48,6 +49,7 @@ type Store struct {
 	opts      Options
 	root      *os.Root                    // confines every path: no link leads out of it
 	hook      func(op, file string) error // before every change of a file; nil except in tests
+	bare      bool                        // of a queue of tasks: a run is its events alone
 }
 
 // ErrNoStore reports that neither the folder nor one above it holds runs.
@@ -97,7 +99,7 @@ func Open(workspace string, o Options) (*Store, error) {
 		return nil, errors.New("run.Open: no schema")
 	}
 	if o.Clock == nil {
-		o.Clock = Now
+		o.Clock = clock.Now
 	}
 	workspace, err := physical(workspace)
 	if err != nil {
@@ -226,7 +228,12 @@ func (s *Store) Runs() (ids, odd []string, err error) {
 }
 
 // Close releases the run's files. Calling it is optional.
-func (r *Run) Close() { r.root.Close() }
+func (r *Run) Close() {
+	r.root.Close()
+	if r.store.bare { // it was opened for this run
+		r.store.root.Close()
+	}
+}
 
 // Store returns the run's store.
 func (r *Run) Store() *Store { return r.store }
@@ -235,7 +242,7 @@ func (r *Run) Store() *Store { return r.store }
 func (r *Run) Workspace() string { return r.store.Workspace }
 
 // Now returns the time of the store's clock.
-func (r *Run) Now() Moment { return r.store.opts.Clock() }
+func (r *Run) Now() clock.Moment { return r.store.opts.Clock() }
 
 var (
 	idForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -84,7 +85,7 @@ func (s *Store) Start(p Plan) (*Run, error) {
 }
 
 // layOut creates the folder of a run and renames it into place.
-func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
+func (s *Store) layOut(p Plan, tasks []spec.RunTask, now clock.Moment) error {
 	temp := filepath.Join("runs", ".new-"+p.ID)
 	if err := s.callHook("mkdir", temp); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (s *Store) layOut(p Plan, tasks []spec.RunTask, now Moment) error {
 
 // begin adds the first events of a run.
 func (c *Change) begin(p Plan, tasks []spec.RunTask) error {
-	at := stamp(c.Now)
+	at := c.Now.Stamp()
 	objective := p.Objective
 	if objective == "" {
 		objective = p.Goal
@@ -154,7 +155,7 @@ func (c *Change) begin(p Plan, tasks []spec.RunTask) error {
 }
 
 // newID returns a name that sorts by time: 20260102-030405-1a2b.
-func newID(now Moment) string {
+func newID(now clock.Moment) string {
 	var b [2]byte
 	rand.Read(b[:]) // never fails
 	return now.Time().Format("20060102-150405") + "-" + hex.EncodeToString(b[:])
@@ -255,7 +256,10 @@ func (s *Store) parseActive(text []byte) (string, error) {
 	if a.RunID == nil {
 		return "", nil
 	}
-	return *a.RunID, CheckID(*a.RunID)
+	if err := CheckID(*a.RunID); err != nil {
+		return "", fmt.Errorf("%s: runId: %w; name a run: aisync run list", filepath.Join(s.Path, activeFile), err)
+	}
+	return *a.RunID, nil
 }
 
 // activate sets the active run, "" for none.
@@ -267,8 +271,8 @@ func (s *Store) activate(id string) error {
 	return s.replace(s.root, activeFile, text, true)
 }
 
-func activeDoc(id string, now Moment) active {
-	a := active{SchemaVersion: spec.RunVersion, UpdatedAt: stamp(now)}
+func activeDoc(id string, now clock.Moment) active {
+	a := active{SchemaVersion: spec.RunVersion, UpdatedAt: now.Stamp()}
 	if id != "" {
 		a.RunID = &id
 	}
@@ -277,6 +281,9 @@ func activeDoc(id string, now Moment) active {
 
 // deactivate clears the active run, if it is id.
 func (s *Store) deactivate(id string) error {
+	if s.bare {
+		return nil
+	}
 	held, err := s.locked()
 	if err != nil {
 		return err

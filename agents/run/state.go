@@ -1,9 +1,12 @@
 package run
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
+	"aisync.dev/aisync/agents/overlap"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -16,12 +19,14 @@ type State struct {
 	Objective spec.RunObjective `json:"objective"`
 	Policy    spec.RunPolicy    `json:"policy"`
 	Reason    string            `json:"reason,omitempty"` // why it is over
-	Updated   Moment            `json:"updated"`
+	Updated   clock.Moment      `json:"updated"`
 	Tasks     []Task            `json:"tasks"`
 	Workers   []Worker          `json:"workers"`
 	Evidence  map[string]int    `json:"evidence,omitempty"` // of the run: number of pieces by requirement
 	Pieces    int               `json:"pieces,omitempty"`   // number of pieces of evidence, in all
 	Recovered int               `json:"recovered,omitempty"`
+	// Cancelling is why the run is being cancelled: supervisors start nothing.
+	Cancelling string `json:"cancelling,omitempty"`
 
 	tasks   map[string]int
 	workers map[string]int
@@ -57,6 +62,7 @@ type Task struct {
 	Reason   string         `json:"reason,omitempty"`   // of the last failure, release or expiry
 	Claim    *Claim         `json:"claim,omitempty"`    // the latest
 	Proof    map[string]int `json:"proof,omitempty"`    // pieces of evidence: by kind and by kind:name
+	Stopped  string         `json:"stopped,omitempty"`  // why supervisors do not start it, until it is claimed
 }
 
 // Held reports whether a worker holds the task.
@@ -67,34 +73,56 @@ func (t *Task) Held() bool { return t.Claim != nil && t.Claim.Ended == "" }
 type Claim struct {
 	Token    string        `json:"token"` // SEQ-RANDOM, where seq is the number of its event
 	Worker   string        `json:"workerId"`
-	Acquired Moment        `json:"acquired"`
-	Renewed  Moment        `json:"renewed"`
+	Acquired clock.Moment  `json:"acquired"`
+	Renewed  clock.Moment  `json:"renewed"`
 	Lease    time.Duration `json:"lease"`
 	Ended    string        `json:"ended,omitempty"` // the type of the event that ended it
-	EndedAt  Moment        `json:"endedAt,omitzero"`
+	EndedAt  clock.Moment  `json:"endedAt,omitzero"`
 }
 
 // Expired reports whether the lease was over at now. The task stays claimed
 // until an event of type claim-expired.
-func (c *Claim) Expired(now Moment) bool { return now.Since(c.Renewed) > c.Lease }
+func (c *Claim) Expired(now clock.Moment) bool { return now.Since(c.Renewed) > c.Lease }
+
+// Late returns for how long the time of this attempt has been over; 0 or less
+// while it lasts, and for a task without a limit or a claim.
+func (t *Task) Late(now clock.Moment) time.Duration {
+	if !t.Held() || t.TimeoutSeconds == 0 {
+		return 0
+	}
+	return now.Since(t.Claim.Acquired) - t.Timeout()
+}
 
 // Worker is one worker of the registry.
 type Worker struct {
-	ID           string    `json:"id"`
-	Registration           // as it was registered
-	Retention    Retention `json:"state"`
-	Registered   Moment    `json:"registered"`
-	Started      Moment    `json:"started,omitzero"`
-	Handle       *Handle   `json:"handle,omitempty"` // as observed at its start
-	Ready        Moment    `json:"ready,omitzero"`
-	Heartbeat    Moment    `json:"heartbeat,omitzero"`
-	Moves        []MoveAt  `json:"transitions,omitempty"`
+	ID           string       `json:"id"`
+	Registration              // as it was registered
+	Retention    Retention    `json:"state"`
+	Registered   clock.Moment `json:"registered"`
+	Started      clock.Moment `json:"started,omitzero"`
+	Handle       *Handle      `json:"handle,omitempty"` // as observed at its start
+	Ready        clock.Moment `json:"ready,omitzero"`
+	Heartbeat    clock.Moment `json:"heartbeat,omitzero"`
+	Output       int64        `json:"output,omitempty"` // bytes printed, at its last renewal
+	Moves        []MoveAt     `json:"transitions,omitempty"`
+}
+
+// Quiet returns the time since the worker's last recorded sign of life: its
+// start, readiness, claim, heartbeat or output.
+func (w *Worker) Quiet(now clock.Moment) time.Duration {
+	quiet := now.Since(w.Registered)
+	for _, m := range []clock.Moment{w.Started, w.Ready, w.Heartbeat} {
+		if m.Wall != 0 {
+			quiet = min(quiet, now.Since(m))
+		}
+	}
+	return quiet
 }
 
 // MoveAt is a move and its time.
 type MoveAt struct {
 	Move
-	At Moment `json:"at"`
+	At clock.Moment `json:"at"`
 }
 
 // Task returns a task by its id, or nil.
@@ -140,6 +168,19 @@ func (s *State) Ready() []*Task {
 	return out
 }
 
+// Beside returns a claimed task that may write what t writes, "" if there is none. Their
+// globs are below dir.
+func (s *State) Beside(t *Task, dir string) string {
+	for _, other := range s.Tasks {
+		for _, theirs := range other.Write {
+			if other.Held() && other.ID != t.ID && slices.ContainsFunc(t.Write, func(own string) bool { return overlap.Paths(filepath.Join(dir, own), filepath.Join(dir, theirs)) }) {
+				return other.ID
+			}
+		}
+	}
+	return ""
+}
+
 // Waits lists the incomplete dependencies of t.
 func (s *State) Waits(t *Task) []string {
 	var out []string
@@ -168,6 +209,14 @@ func (s *State) Blocked() []*Task {
 	return out
 }
 
+// InTree reports whether the workers of a task get separate work trees.
+func InTree(t spec.RunTask, set spec.RunSettings) bool {
+	if t.Worktree != nil {
+		return *t.Worktree
+	}
+	return set.Worktrees
+}
+
 // Missing lists the evidence that t requires and lacks.
 func (s *State) Missing(t *Task) []string {
 	var out []string
@@ -183,7 +232,7 @@ func (s *State) Missing(t *Task) []string {
 }
 
 // Overdue lists the tasks whose leases were over at now.
-func (s *State) Overdue(now Moment) []*Task {
+func (s *State) Overdue(now clock.Moment) []*Task {
 	var out []*Task
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Held() && t.Claim.Expired(now) {

@@ -16,12 +16,13 @@ import (
 )
 
 // Edit is one change within the subtree of one heading of a shared file. Exactly
-// one of Append, Body and Old is set.
+// one of Append, Body, State and Old is set.
 type Edit struct {
 	File    string // below the root, or absolute in it
 	Heading string
 	Append  string  // appended to the subtree
-	Body    *string // replaces the text below the heading
+	Body    *string // replaces the heading's text; its data and sub-headings stay
+	State   *string // org: the heading's new keyword; "" is none
 	Old     string  // a text that occurs once in the subtree; replaced by
 	New     string
 	Digest  string // of the subtree as the caller read it; "": unchecked
@@ -32,24 +33,28 @@ type Edit struct {
 var ErrMoved = errors.New("changed since it was read")
 
 // Apply makes the edit and returns the new subtree. It locks the file, reads it
-// again, finds the heading, writes the intent to the journal of c, and replaces
-// the file in one step. If another program changed the file meanwhile, Apply
-// starts again from that text. A crash leaves the old or the new file, and the
-// journal names the intended edit.
+// again, finds the heading, writes the intent and the lines that go to the journal
+// of c, and replaces the file in one step. If another program changed the file
+// meanwhile, Apply starts again from that text. A crash leaves the old or the new
+// file, and the journal names the intended edit.
 func (c Context) Apply(e Edit, now func() time.Time) (string, error) {
 	name, err := c.inside(e.File)
 	if err != nil {
 		return "", err
 	}
-	tree, logged := "", false
+	tree, logged := "", (*Intent)(nil)
 	err = locked(c.Root, name, func() error {
 		_, err := change(c.Root, name, func(old string) (next string, err error) {
-			next, tree, err = e.on(name, old)
-			if err != nil || next == old || logged {
+			next, tree, err = e.on(name, old, now)
+			if err != nil || next == old {
 				return next, err
 			}
-			logged = true
-			return next, c.Journal(Intent{name, e.Heading, e.intent()}, now())
+			i := Intent{name, e.Heading, e.intent(), removed(old, next)}
+			if logged != nil && *logged == i {
+				return next, nil
+			}
+			logged = &i
+			return next, c.Journal(i, now())
 		})
 		return err
 	})
@@ -85,14 +90,42 @@ func (e Edit) intent() string {
 		return "append: " + brief(e.Append)
 	case e.Body != nil:
 		return "replace the body: " + brief(*e.Body)
+	case e.State != nil && *e.State == "":
+		return "remove the state"
+	case e.State != nil:
+		return "set the state: " + brief(*e.State)
 	}
 	return "replace: " + brief(e.Old) + " by: " + brief(e.New)
 }
 
 func brief(s string) string { return termtext.Clip(termtext.OneLine(s), 60) }
 
+// removed returns the lines of a text that an edit changes or takes away: what is
+// between the first and the last line that differ.
+func removed(old, next string) string {
+	start := 0
+	for i := range min(len(old), len(next)) {
+		if old[i] != next[i] {
+			break
+		}
+		if old[i] == '\n' {
+			start = i + 1
+		}
+	}
+	end := 0 // from the end
+	for i := 1; i <= min(len(old), len(next))-start; i++ {
+		if old[len(old)-i] != next[len(next)-i] {
+			break
+		}
+		if (i == len(old)-start || old[len(old)-i-1] == '\n') && (i == len(next)-start || next[len(next)-i-1] == '\n') {
+			end = i
+		}
+	}
+	return old[start : len(old)-end]
+}
+
 // on returns the whole text after the edit, and its subtree.
-func (e Edit) on(name, text string) (next, tree string, err error) {
+func (e Edit) on(name, text string, now func() time.Time) (next, tree string, err error) {
 	org := IsOrg(name)
 	if !utf8.ValidString(text) {
 		return "", "", fmt.Errorf("%s is not UTF-8", name)
@@ -117,8 +150,17 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 		head += eol
 	}
 	switch {
+	case e.State != nil && !org:
+		return "", "", fmt.Errorf("%s: only headings of org files have a state", name)
+	case e.State != nil:
+		if body, err = e.withState(text, head+body, len(head), eol, now()); err != nil {
+			return "", "", fmt.Errorf("%s: %w", name, err)
+		}
+		head = ""
 	case e.Body != nil:
-		body = terminated(native(*e.Body), eol) + body[trimmedLen(body):]
+		if body, err = e.withBody(old, body, s.Body-s.Start, org, eol, native); err != nil {
+			return "", "", fmt.Errorf("%s: %w", name, err)
+		}
 	case e.Append != "":
 		at := len(body)
 		if children := Subtrees(old, org); len(children) > 1 && !isHeading(e.Append, org) {
@@ -127,7 +169,7 @@ func (e Edit) on(name, text string) (next, tree string, err error) {
 		own := trimmedLen(body[:at])
 		body = terminated(body[:own], eol) + terminated(native(e.Append), eol) + body[own:]
 	case e.Old == "":
-		return "", "", errors.New("nothing to do: give a text to append, a body, or an old and a new text")
+		return "", "", errors.New("nothing to do: give a text to append, a body, a state, or an old and a new text")
 	default:
 		before := native(e.Old)
 		switch n := strings.Count(old, before); n {
@@ -188,6 +230,16 @@ func (e Edit) checkScope(text, next string, s Subtree, length int, org bool) err
 			return fmt.Errorf("the new text has the heading %q, which would end %q; an edit stays within its heading", t.Heading, e.Heading)
 		}
 	}
+	if e.Old == "" {
+		before, after := outline(text[s.Start:s.End], org), outline(next[s.Start:s.Start+length], org)
+		for _, place := range before[1:] {
+			i := slices.Index(after, place)
+			if i < 0 {
+				return fmt.Errorf("the edit would take %q away from its heading, or change it; begin an appended text with its heading", place[strings.LastIndexByte(place, '\n')+1:])
+			}
+			after = after[i+1:]
+		}
+	}
 	others := func(text string, from, to int) []string {
 		var out []string
 		for _, t := range Subtrees(text, org) {
@@ -201,6 +253,27 @@ func (e Edit) checkScope(text, next string, s Subtree, length int, org bool) err
 		return fmt.Errorf("the edit would turn other headings of the file into text; is a block in the new text left open?")
 	}
 	return nil
+}
+
+// outline returns each heading of a subtree below the one it begins with, after
+// those above it, a line each.
+func outline(subtree string, org bool) []string {
+	var out []string
+	var above []Subtree
+	for _, t := range Subtrees(subtree, org) {
+		for len(above) > 0 && above[len(above)-1].level >= t.level {
+			above = above[:len(above)-1]
+		}
+		var place strings.Builder
+		for i, a := range above {
+			if i > 0 { // the first one may get another state
+				place.WriteString(a.Heading + "\n")
+			}
+		}
+		out = append(out, place.String()+t.Heading)
+		above = append(above, t)
+	}
+	return out
 }
 
 // Show returns a subtree and its digest for Edit.

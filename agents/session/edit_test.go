@@ -45,7 +45,7 @@ func TestEditsStayWithinTheirHeading(t *testing.T) {
 		"CRLF, an old text of two lines":   {"t.org", "* A\r\na\r\nb\r\n* B\r\n", Edit{Heading: "A", Old: "a\nb", New: "c\nd"}, "* A\r\nc\r\nd\r\n* B\r\n"},
 		"CRLF at a bare end":               {"t.org", "* A\r\na\r\n* B", Edit{Heading: "B", Append: "x"}, "* A\r\na\r\n* B\r\nx\r\n"},
 		"CRLF in one part alone":           {"t.org", "* A\na\n* B\r\nb\r\n", Edit{Heading: "A", Append: "x"}, "* A\na\nx\n* B\r\nb\r\n"},
-		"a new body":                       {"t.org", "* A\nold\n** C\n\n* B\n", Edit{Heading: "A", Body: ptr("new")}, "* A\nnew\n\n* B\n"},
+		"a new body":                       {"t.org", "* A\nold\n\n* B\n", Edit{Heading: "A", Body: ptr("new")}, "* A\nnew\n\n* B\n"},
 		"no body":                          {"t.org", "* A\nold\n* B\n", Edit{Heading: "A", Body: ptr("")}, "* A\n* B\n"},
 		"a new state":                      {"t.org", "* TODO A :x:\na\n* B\n", Edit{Heading: "A", Old: "* TODO A", New: "* DONE A"}, "* DONE A :x:\na\n* B\n"},
 		"what is elsewhere is not counted": {"t.org", "* A\nx\n* B\nx\n", Edit{Heading: "B", Old: "x", New: "y"}, "* A\nx\n* B\ny\n"},

@@ -22,7 +22,7 @@ func FuzzEdit(f *testing.F) {
 			}
 			end = s.Body
 		}
-		next, tree, err := Edit{Heading: heading, Append: add}.on(name, text)
+		next, tree, err := Edit{Heading: heading, Append: add}.on(name, text, clock)
 		if err != nil {
 			return
 		}
@@ -48,7 +48,7 @@ func TestSubtreesIsLinear(t *testing.T) {
 	if len(found) != n || found[0].End != 4 || found[n-1].End != 4*n {
 		t.Errorf("%d headings, %+v, %+v", len(found), found[0], found[len(found)-1])
 	}
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

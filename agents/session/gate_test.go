@@ -247,12 +247,12 @@ func TestSnapshotIsSeparateFile(t *testing.T) {
 func TestJournalAppendsLines(t *testing.T) {
 	root := newProject(t)
 	c := ByID(root, "helper-1f3a")
-	if err := c.Journal(Intent{"todo.org", "H", "w"}, noon); err == nil || !strings.Contains(err.Error(), "aisync session start") {
+	if err := c.Journal(Intent{File: "todo.org", Heading: "H", What: "w"}, noon); err == nil || !strings.Contains(err.Error(), "aisync session start") {
 		t.Errorf("%v", err)
 	}
 	started(t, root, c.ID, 0)
 	write(t, c.Path, read(t, c.Path)+"torn by a cra")
-	if err := c.Journal(Intent{"todo.org", "A\nB", "two\n* lines"}, noon); err != nil {
+	if err := c.Journal(Intent{File: "todo.org", Heading: "A\nB", What: "two\n* lines"}, noon); err != nil {
 		t.Fatal(err)
 	}
 	if text := read(t, c.Path); !strings.HasSuffix(text, "torn by a cra\n- [2026-05-28 Thu 12:30:00] todo.org :: A B :: two * lines\n") {

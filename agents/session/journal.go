@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,8 +15,28 @@ import (
 	"aisync.dev/aisync/internal/termtext"
 )
 
-// Intent is one edit of a shared file, before it is made.
-type Intent struct{ File, Heading, What string }
+// Intent is one edit of a shared file, before it is made. Old is the text that it
+// changes or takes away.
+type Intent struct{ File, Heading, What, Old string }
+
+// text returns the intent as an item of the journal, with the old text as an org
+// example: each line after two spaces, and after a comma where org wants one.
+func (i Intent) text(now time.Time) string {
+	item := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), termtext.OneLine(i.File), termtext.OneLine(i.Heading), termtext.OneLine(i.What))
+	if strings.TrimSpace(i.Old) == "" {
+		return item
+	}
+	var b strings.Builder
+	b.WriteString(item + "  #+begin_example\n")
+	for line := range strings.Lines(i.Old) {
+		if bare := strings.TrimLeft(line, " \t,"); strings.HasPrefix(bare, "*") || strings.HasPrefix(bare, "#+") {
+			at := len(line) - len(strings.TrimLeft(line, " \t"))
+			line = line[:at] + "," + line[at:]
+		}
+		b.WriteString("  " + terminated(line, "\n"))
+	}
+	return b.String() + "  #+end_example\n"
+}
 
 // Journal appends an intent to the context's journal and syncs it: after a crash
 // the journal names the edit in progress. The context must have been started.
@@ -31,7 +52,7 @@ func (c Context) Journal(i Intent, now time.Time) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer f.Close()
-	line := fmt.Sprintf("- [%s] %s :: %s :: %s\n", now.Format("2006-01-02 Mon 15:04:05"), termtext.OneLine(i.File), termtext.OneLine(i.Heading), termtext.OneLine(i.What))
+	line := i.text(now)
 	if torn, err := atomicfile.Torn(f); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	} else if torn {

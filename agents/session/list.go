@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/keeper"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
 )
@@ -22,7 +23,8 @@ type State string
 
 // States. Live: a process with its id runs. Crashed: none does, and every live
 // agent here is known to be another. Stale: unknown, because it belongs to
-// another machine, or the id of an agent here is unreadable.
+// another machine, the id of an agent here is unreadable, or this process cannot
+// see those of other agents.
 const (
 	Live    State = "live"
 	Crashed State = "crashed"
@@ -80,8 +82,16 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 		e.Runtime, e.Started = head["RUNTIME"], head["STARTED"]
 		e.Helper = e.Helper || head["ROLE"] == "helper"
 		e.State, e.PID = stateOf(id, head, info, others, claimed)
-		if c.Path == self.Path && e.PID == 0 {
-			e.Self, e.State = true, Live
+		pid, start := processIn(head)
+		moved := pid != 0 && c.Path != self.Path && others.Life(head["HOST"], pid, start) == keeper.Alive // the agent works in another folder now
+		switch {
+		case moved && e.State != Live:
+			e.State, e.PID = Live, pid
+		case c.Path == self.Path && e.PID == 0:
+			e.Self = true
+			if proven := id != "" || others.Own != nil && others.Own.ID == ""; proven || len(others.Unknown) == 0 {
+				e.State = Live
+			}
 		}
 		out = append(out, e)
 	}
@@ -92,12 +102,18 @@ func List(root string, others roster.Roster, self Context) ([]Entry, error) {
 // one started with its id. The primary has none.
 func stateOf(id string, head map[string]string, info fs.FileInfo, others roster.Roster, claimed map[string]bool) (State, int) {
 	process := head["PROCESS"]
-	unknown := head["HOST"] != "" && head["HOST"] != identity.Host()
+	foreign := head["HOST"] != "" && head["HOST"] != identity.Host()
+	unknown := foreign || len(others.Unknown) > 0
 	for _, a := range others.Agents {
 		switch {
-		case !unknown && process == processOf(a), a.Known && id != "" && isFileOf(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
+		case !foreign && process == processOf(a), a.Known && id != "" && isFileOf(a.ID, id), a.Known && process == "" && a.ID == "" && id == "":
 			return Live, a.PID
 		case !a.Known, process == "" && a.ID == "" && !claimed[processOf(a)]: // it may have taken an id later
+			unknown = true
+		}
+	}
+	for _, a := range others.Doubtful {
+		if process == processOf(a) || id != "" && isFileOf(a.ID, id) || a.ID == "" && (id == "" || process == "") {
 			unknown = true
 		}
 	}
@@ -115,11 +131,14 @@ func stateOf(id string, head map[string]string, info fs.FileInfo, others roster.
 // header reads the #+KEY: lines at the top of a context.
 func header(path string) map[string]string {
 	out := map[string]string{}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe in its place has no header
 	if err != nil {
 		return out
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return out
+	}
 	for s := bufio.NewScanner(f); s.Scan(); {
 		key, value, ok := strings.Cut(strings.TrimPrefix(s.Text(), "#+"), ":")
 		if !ok || !strings.HasPrefix(s.Text(), "#+") {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/keeper"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
@@ -93,13 +94,13 @@ var ErrInUse = errors.New("in use by another live agent")
 
 // Start creates the context with its header if it is missing, and reports
 // whether it did. It continues an existing one and only sets the process in its
-// header to the caller's. If another live agent has it, nothing changes and the
-// error wraps ErrInUse. For the primary it first removes the read-only copy for
+// header to the caller's. If another live agent has it, or may, nothing changes
+// and the error is that of Owned. For the primary it first removes the read-only copy for
 // old tools, and refuses a link. A crash leaves no context, or one with its
 // whole header.
 func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
-	if whose := c.holder(m, others); whose != "" {
-		return false, fmt.Errorf("%s: %w: %s; take another id: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
+	if err := c.Owned(m, others); err != nil {
+		return false, err
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
 		return false, fmt.Errorf("make the folder of contexts: %w", err)
@@ -123,25 +124,84 @@ func (c Context) Start(m Meta, others roster.Roster) (made bool, err error) {
 	return false, locked(c.Root, lockOfContexts, func() error { return c.adopt(m) })
 }
 
-// holder returns the other live agent that the context belongs to, "" if none:
-// by the process in its header, or by its id. An agent started through a shell
-// has inherited its parent's id, and must not take its context.
-func (c Context) holder(m Meta, others roster.Roster) string {
-	named := header(c.Path)["PROCESS"]
+// ErrDoubtful reports a context of which this process cannot tell whether it
+// belongs to another live agent.
+var ErrDoubtful = errors.New("may be in use by another live agent")
+
+// Owned returns an error if the context belongs to another live agent
+// (ErrInUse), or may (ErrDoubtful). A missing context belongs to no agent.
+func (c Context) Owned(m Meta, others roster.Roster) error {
+	whose, doubt := c.holder(m, others)
+	switch {
+	case whose == "":
+		return nil
+	case doubt:
+		return fmt.Errorf("%s: %w: %s; take an id, which this agent's files get: export %s=$(aisync session id)", c.Path, ErrDoubtful, whose, identity.VarID)
+	}
+	return fmt.Errorf("%s: %w: %s; take another id: export %s=$(aisync session id --helper)", c.Path, ErrInUse, whose, identity.VarID)
+}
+
+// holder returns the other agent that the context belongs to, "" if none: by the
+// process in its header, or by its id. An agent started through a shell has
+// inherited its parent's id, and must not take its context. doubt: it is not
+// known whether that agent lives, or whether it is the caller itself.
+func (c Context) holder(m Meta, others roster.Roster) (whose string, doubt bool) {
+	head := header(c.Path)
+	named := head["PROCESS"]
 	if named != "" && named == m.process() {
-		return ""
+		return "", false
 	}
 	for _, p := range m.Above {
 		if named != "" && named == fmt.Sprintf("%d %d", p.PID, p.Start) {
-			return fmt.Sprintf("process %d, which started this one", p.PID)
+			return fmt.Sprintf("process %d, which started this one", p.PID), false
 		}
+	}
+	own := others.Own
+	if own != nil && own.ID != c.ID {
+		own = nil
+	}
+	if own != nil && named != "" && named == fmt.Sprintf("%d %d", own.PID, own.Start) {
+		return "", false
 	}
 	for _, a := range others.Agents {
 		if named != "" && named == processOf(a) || c.ID != "" && a.Known && identity.FileName(a.ID) == identity.FileName(c.ID) {
-			return fmt.Sprintf("process %d (%s)", a.PID, a.Runtime)
+			return fmt.Sprintf("process %d (%s)", a.PID, a.Runtime), false
 		}
 	}
-	return ""
+	for _, a := range others.Doubtful {
+		if named != "" && named == processOf(a) || identity.FileName(a.ID) == identity.FileName(c.ID) {
+			return fmt.Sprintf("process %d (%s) %s", a.PID, a.Runtime, a.Outside), true
+		}
+	}
+	if len(head) == 0 || len(others.Unknown) == 0 {
+		return "", false
+	}
+	// This process cannot see those of other agents.
+	if pid, begun := processIn(head); named != "" {
+		launched := own != nil && own.Launch != "" // ai, which sees them, gave it this context
+		if !launched && others.Life(head["HOST"], pid, begun) != keeper.Gone {
+			return fmt.Sprintf("process %d (%s), which is not visible from here", pid, head["RUNTIME"]), true
+		}
+		return "", false
+	}
+	if c.ID != "" {
+		return "", false // the agent has the id from its start, or has taken it
+	}
+	for _, a := range others.Agents {
+		if a.ID == "" && a.Known {
+			return fmt.Sprintf("perhaps process %d (%s)", a.PID, a.Runtime), true
+		}
+	}
+	if own == nil {
+		return "the agent that made it is not visible from here", true
+	}
+	return "", false
+}
+
+// processIn returns the process in a header, zeros if it has none.
+func processIn(head map[string]string) (pid int, start uint64) {
+	_, _ = fmt.Sscanf(head["PROCESS"], "%d %d", &pid, &start) // a header that a person changed names none
+	return pid, start
 }
 
 func processOf(a roster.Agent) string { return fmt.Sprintf("%d %d", a.PID, a.Start) }

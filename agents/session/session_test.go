@@ -186,7 +186,7 @@ func TestConcurrentStarts(t *testing.T) {
 			if err == nil && !made {
 				err = errors.New("was there")
 			}
-			errs[n] = errors.Join(err, c.Journal(Intent{"todo.org", "H", c.ID}, noon))
+			errs[n] = errors.Join(err, c.Journal(Intent{File: "todo.org", Heading: "H", What: c.ID}, noon))
 		}()
 	}
 	wg.Wait()
@@ -269,7 +269,7 @@ func TestLinkIsNoContext(t *testing.T) {
 		if _, err := c.Start(Meta{Started: noon}, roster.Roster{}); !errors.Is(err, ErrLink) {
 			t.Errorf("%q: start: %v", id, err)
 		}
-		if err := c.Journal(Intent{"f", "h", "w"}, noon); err == nil {
+		if err := c.Journal(Intent{File: "f", Heading: "h", What: "w"}, noon); err == nil {
 			t.Errorf("%q: wrote a journal", id)
 		}
 		if _, err := c.Archive("x", noon); !errors.Is(err, ErrLink) {
@@ -313,7 +313,7 @@ func TestSyncCopyIsReadOnly(t *testing.T) {
 	if list, err := List(root, roster.Roster{}, Context{}); err != nil || len(list) != 1 || list[0].ID != "helper-1f3a" {
 		t.Errorf("the copy counts as a context: %+v, %v", list, err)
 	}
-	if err := c.Journal(Intent{"todo.org", "H", "w"}, noon); err != nil {
+	if err := c.Journal(Intent{File: "todo.org", Heading: "H", What: "w"}, noon); err != nil {
 		t.Fatal(err)
 	}
 	sync(true)
@@ -321,7 +321,7 @@ func TestSyncCopyIsReadOnly(t *testing.T) {
 		t.Error("the copy is not renewed")
 	}
 	primary := ByID(root, "")
-	if err := primary.Journal(Intent{"todo.org", "H", "w"}, noon); err == nil || !strings.Contains(err.Error(), "session start") {
+	if err := primary.Journal(Intent{File: "todo.org", Heading: "H", What: "w"}, noon); err == nil || !strings.Contains(err.Error(), "session start") {
 		t.Errorf("a journal in the copy: %v", err)
 	}
 	if _, err := primary.Archive("x", noon); err == nil || !strings.Contains(err.Error(), "copy") {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	adapter "aisync.dev/aisync/adapter/start"
+	"aisync.dev/aisync/agents/confine"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/task/executor"
 	"aisync.dev/aisync/catalog"
@@ -45,6 +46,23 @@ func (t *Tasks) Choice() executor.Choice {
 		}
 	}
 	return c
+}
+
+// Program returns the program of the runtime id as it works in a sandbox, with the
+// host's endpoint. The error is why it cannot.
+func (t *Tasks) Program(id string) (confine.Program, error) {
+	h := t.adapter(t.Host, t.Known)
+	server, missing := t.server(h)
+	for i := range h.Runtimes {
+		if rt := &h.Runtimes[i]; rt.ID == id {
+			one := t.candidate(rt, h.Spec, &server, missing)
+			if one.Missing != "" {
+				return confine.Program{}, errors.New(one.Missing)
+			}
+			return one.Executor.(executor.Program).Program, nil
+		}
+	}
+	return confine.Program{}, errors.New("the catalog does not know it")
 }
 
 // server returns the endpoint of h, and why it can do no task; "": it can.
@@ -86,13 +104,13 @@ func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server
 	if one.Missing == "" && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
 		one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
 	}
-	one.Executor = executor.Program{
-		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Hide: t.Hide, Endpoint: server.URL,
-		Set: func(url string) (executor.Setting, error) {
+	one.Executor = executor.Program{Hide: t.Hide, Program: confine.Program{
+		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Endpoint: server.URL,
+		Set: func(url string) (confine.Setting, error) {
 			alone, err := adapter.AloneAt(rt, url, server.Model, server.Context)
-			return executor.Setting{Environment: alone.Environment, Files: alone.Files}, err
+			return confine.Setting{Environment: alone.Environment, Files: alone.Files}, err
 		},
-	}
+	}}
 	return one
 }
 

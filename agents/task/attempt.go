@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/agents/confine"
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/agents/task/policy"
-	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/agents/worktree"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
@@ -48,12 +48,12 @@ func fail(kind string, err error) error { return &failure{kind, err} }
 // errTimeout reports a step or a command that exceeded its task's limit.
 var errTimeout = errors.New("timeout")
 
-// carryOut carries out a claimed task and moves its file.
-func (r Runner) carryOut(ctx context.Context, p readiness, i Item) (*Report, error) {
+// carryOut does one attempt of a claimed task, whose worker has marker, after an
+// earlier number that failed. Without a report it was given up undecided.
+func (r Runner) carryOut(ctx context.Context, p readiness, i Item, marker string, failed int) (*Report, error) {
 	a := &attempt{Runner: r, readiness: p, item: i, task: i.Task, dir: r.Queue.Runs(i.Task.ID), report: newReport(i, p, r.now())}
-	if err := a.begin(); err != nil { // nothing was done yet
-		_, back := r.Queue.GiveBack(i)
-		return nil, errors.Join(err, back)
+	if err := a.begin(marker, failed); err != nil {
+		return nil, err
 	}
 	defer a.log.close()
 	a.note("task %s of queue %s, off %s (%s), sandbox: %s", a.task.ID, i.Project, p.base, p.commit, a.report.Sandbox)
@@ -72,16 +72,16 @@ func (r Runner) carryOut(ctx context.Context, p readiness, i Item) (*Report, err
 }
 
 // begin creates the folder of the run and its journal.
-func (a *attempt) begin() error {
+func (a *attempt) begin(marker string, failed int) error {
 	was, err := readJournal(a.dir)
 	if err != nil {
 		return err
 	}
-	a.journal = journal{By: a.Queue.Self}
+	a.journal = journal{By: a.Queue.Self, Attempt: marker, Crashes: failed}
 	if was.Report == nil { // a run that continues after a crash
-		a.journal.Crashes, a.journal.Left = was.Crashes, was.Left
+		a.journal.Left = was.Left
 	}
-	a.report.Attempt, a.report.Left = a.journal.Crashes+1, a.journal.Left
+	a.report.Attempt, a.report.Left = failed+1, a.journal.Left
 	if err := a.enter(stageClaimed); err != nil {
 		return err
 	}
@@ -133,6 +133,9 @@ func (a *attempt) work(ctx context.Context) error {
 		return fail("sandbox", err)
 	}
 	defer os.RemoveAll(a.box.Scratch)
+	if err := a.verifyBefore(ctx); err != nil {
+		return err
+	}
 	for _, s := range a.task.Steps {
 		if err := a.enter("step " + s.ID); err != nil {
 			return fail("git", err)
@@ -163,26 +166,13 @@ func (a *attempt) work(ctx context.Context) error {
 }
 
 // scratch is the suffix of a task's scratch folder, after its work tree.
-const scratch = ".scratch"
+const scratch = confine.Scratch
 
 // prepareBox sets up the sandbox of the task's commands. It hides the person's work
-// tree and the work trees of other tasks. Git's folder is readable except its
-// settings: the addresses of remotes may hold tokens.
-func (a *attempt) prepareBox(ctx context.Context, dir string) error {
-	a.box = sandbox.Box{
-		Way: a.way, Tree: dir, Shield: a.tree.Shield(), Scratch: dir + scratch, Home: a.Home, Network: a.task.Network,
-		Show: append(slices.Clone(a.Show), a.repo.Common()), Hide: []string{a.repo.Dir, a.trees},
-	}
-	if err := os.Mkdir(a.box.Scratch, 0o700); err != nil {
-		return err
-	}
-	settings, err := a.repo.Plain(ctx)
-	if err != nil {
-		return err
-	}
-	plain := filepath.Join(a.box.Scratch, "git-config")
-	a.box.Instead = []sandbox.Stand{{File: plain, At: filepath.Join(a.repo.Common(), "config")}}
-	return os.WriteFile(plain, []byte(settings), 0o600)
+// tree and the work trees of other tasks.
+func (a *attempt) prepareBox(ctx context.Context, dir string) (err error) {
+	a.box, err = confine.Tree(ctx, a.repo, dir, sandbox.Box{Way: a.way, Home: a.Home, Network: a.task.Network && a.Network.Allowed, Show: a.Show, Hide: []string{a.repo.Dir, a.trees}})
+	return err
 }
 
 // step does one step, retries it where that may help and is allowed, and judges
@@ -337,7 +327,7 @@ func (a *attempt) committing(ctx context.Context) error {
 		return fail("violation", err)
 	}
 	if len(a.last.Files) == 0 {
-		return nil
+		return a.checkUnchanged()
 	}
 	goal := strings.TrimSpace(a.task.Goal)
 	first, rest, _ := strings.Cut(goal, "\n")

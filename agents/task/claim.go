@@ -24,9 +24,22 @@ type Claimant struct {
 }
 
 // Here returns this process.
-func Here() Claimant {
-	c := Claimant{Host: identity.Host(), PID: os.Getpid()}
-	if p, err := process.System().Read(c.PID); err == nil {
+func Here() Claimant { return here(identity.Host(), process.System()) }
+
+// here returns the process of t. In a sandbox or container its number means
+// nothing to processes outside, and theirs nothing to it: the PID namespace is then
+// a part of the host's name, so that neither judges the other.
+func here(host string, t process.Table) Claimant {
+	if t.Partial() != "" {
+		host += "-" + strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return r
+			}
+			return -1
+		}, t.Namespace())
+	}
+	c := Claimant{Host: host, PID: t.Self()}
+	if p, err := t.Read(c.PID); err == nil {
 		c.Start = p.Start
 	}
 	return c
@@ -100,8 +113,9 @@ var ErrTaken = errors.New("taken by another executor")
 
 // Claim claims a queued task, or one whose claimant has gone, in one rename, so
 // that exactly one executor has it, and reads it again: what runs is what was
-// claimed. It returns ErrTaken where another executor was quicker. A file that
-// is no longer that task is given back, with an error.
+// claimed, and approved. It returns ErrTaken where another executor was quicker.
+// A file that is no longer that task, or whose content is not approved
+// (*NotApproved), is given back, with an error.
 func (q Queue) Claim(i Item) (Item, error) {
 	base, _ := claimed(filepath.Base(i.Path))
 	got, err := q.rename(i, Running, claimName(base, q.Self))
@@ -109,8 +123,14 @@ func (q Queue) Claim(i Item) (Item, error) {
 		return i, err
 	}
 	got.By = q.Self
-	if got.Task, got.Err = q.load(got.Path); got.Err == nil && got.Task.ID != i.Task.ID {
+	if got.Task, got.Digest, got.Err = q.load(got.Path); got.Err == nil && got.Task.ID != i.Task.ID {
 		got.Err = fmt.Errorf("%s: was task %s a moment ago, and is %s now", got.Path, i.Task.ID, got.Task.ID)
+	}
+	if got.Err == nil {
+		approved, err := q.approved()
+		if got.Err = err; err == nil && !approved(got.Digest) {
+			got.Err = &NotApproved{q.Dir, got.Project, []Item{got}}
+		}
 	}
 	if got.Err != nil {
 		_, err := q.GiveBack(got)

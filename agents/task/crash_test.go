@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -34,7 +36,7 @@ func (w *world) dieAt(stage string) {
 func TestTaskSurvivesKilledExecutor(t *testing.T) {
 	done := proof.Start(t, 14)
 	w := newWorld(t)
-	stages := []string{stageClaimed, stageTree, "step s1", "step s2", stageVerify, stageCommit, stageDecided, stageReported, stageRemoved}
+	stages := []string{stageClaimed, stageTree, stageBefore, "step s1", "step s2", stageVerify, stageCommit, stageDecided, stageReported, stageRemoved}
 	for _, stage := range stages {
 		id := "at-" + strings.ReplaceAll(stage, " ", "-")
 		w.queued(spec.Task{ID: id, Retries: 1, Steps: []spec.TaskStep{
@@ -72,14 +74,61 @@ func TestTaskSurvivesKilledExecutor(t *testing.T) {
 	done("kills", len(stages))
 }
 
+// Who recovers a task may be killed as well: a decided task is not done again, and
+// another is not held for ever.
+func TestTaskSurvivesKilledRecovery(t *testing.T) {
+	done := proof.Start(t, 14)
+	kills := 0
+	for _, stage := range []string{"step s1", stageDecided} {
+		for _, first := range []string{stageFound, stageTaken, stageBuried} {
+			for _, second := range []string{"", stageFound, stageTaken, stageBuried} {
+				w := newWorld(t)
+				w.queued(spec.Task{Retries: 3, Steps: runs("echo x >src/x")})
+				for _, at := range []string{stage, first, second} {
+					if at != "" {
+						w.dieAt(at)
+						kills++
+					}
+				}
+				name := fmt.Sprintf("killed at %s, then %s, then %q", stage, first, second)
+				decided := stage == stageDecided
+				r, err := runnerAt(w.dir).Once(t.Context(), "core")
+				if decided && !errors.Is(err, ErrNone) || !decided && err != nil {
+					t.Errorf("%s: %+v, %v", name, r, err)
+				}
+				got, err := readReport(w.queue().Runs("t1"))
+				if err != nil || !got.OK() || !w.in(Done, "t1") {
+					t.Errorf("%s: %+v, %v, %v", name, got, err, w.items())
+					continue
+				}
+				failed := map[bool]int{true: 0, false: 1}[decided]
+				types, task := w.events("t1")
+				if task.Status != run.TaskDone || task.Failures != failed || got.Attempt != failed+1 || types[len(types)-1] != run.RunFinished {
+					t.Errorf("%s: attempt %d, %+v, %q", name, got.Attempt, task, types)
+				}
+			}
+		}
+	}
+	done("kills", kills)
+}
+
 func (w *world) queue() Queue { return runnerAt(w.dir).Queue }
 
-// A process that has been given the number of one that died is not it.
+// A process that has been given the number of one that died is not it: the journal
+// of an earlier aisync, which names no attempt, is not its.
 func TestRecoveredReportKeepsExecutor(t *testing.T) {
 	w := newWorld(t)
 	w.queued(spec.Task{Retries: 1, Steps: runs("echo x >src/x")})
 	w.dieAt(stageDecided)
 	i, err := w.queue().Find("t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := readJournal(w.queue().Runs("t1"))
+	if err == nil {
+		j.Attempt = ""
+		err = j.write(w.queue().Runs("t1"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +153,7 @@ func (w *world) items() []Item {
 
 func TestTaskFailsAfterCrashes(t *testing.T) {
 	w := newWorld(t)
-	w.queued(spec.Task{Retries: 1, Steps: runs("true")})
+	w.queued(spec.Task{Write: []string{}, Retries: 1, Steps: runs("true")})
 	w.dieAt("step s1")
 	w.dieAt("step s1")
 	_, err := runnerAt(w.dir).Once(t.Context(), "core")
@@ -222,7 +271,7 @@ func TestInterruptedTaskIsRequeued(t *testing.T) {
 	if len(w.left()) != 1 {
 		t.Errorf("left %v", w.left())
 	}
-	w.queued(spec.Task{Steps: runs("true")})
+	w.queued(spec.Task{Write: []string{}, Steps: runs("true")})
 	if r := w.once(); !r.OK() || r.CommitHash != "" || r.Branch != "" || len(r.Left) != 1 || r.Attempt != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -264,7 +313,7 @@ func TestBranchIsPushedOnRequest(t *testing.T) {
 func TestRunContinuesAfterFailure(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"a", "b", "c", "d"} {
-		w.queued(spec.Task{ID: id, Priority: 1, Steps: runs(map[bool]string{true: "exit 3", false: "true"}[id == "b"])})
+		w.queued(spec.Task{ID: id, Priority: 1, Write: []string{}, Steps: runs(map[bool]string{true: "exit 3", false: "true"}[id == "b"])})
 	}
 	w.queued(spec.Task{ID: "after-b", Priority: 2, Requires: []string{"b"}, Steps: runs("true")})
 	w.queued(spec.Task{ID: "words", Steps: []spec.TaskStep{{ID: "s1", Action: "edit", File: "src/a.txt", Instructions: "x"}}})

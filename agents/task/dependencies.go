@@ -98,11 +98,38 @@ func (g Graph) Gate(i Item) Gate {
 		gate.Never = append(gate.Never, Need{i.Task.ID, "waits for itself: " + strings.Join(way, " → ")})
 	}
 	for _, other := range g.byID[i.Task.ID] {
-		if other.Path != i.Path && other.State != Inbox && other.State != Failed {
+		if !sameFile(other.Path, i.Path) && other.State != Inbox && other.State != Failed {
 			gate.Never = append(gate.Never, Need{i.Task.ID, fmt.Sprintf("the same id, %s: %s", other.State, other.Path)})
 		}
 	}
 	return gate
+}
+
+// WithGiven returns all and the files of given that are not in all: their tasks
+// may depend on each other.
+func WithGiven(all, given []Item) []Item {
+	out := slices.Clip(all)
+	for _, i := range given {
+		if !slices.ContainsFunc(all, func(other Item) bool { return other.Task.ID == i.Task.ID && sameFile(other.Path, i.Path) }) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// sameFile reports whether two paths name one file. A relative path is below the
+// working folder; links of folders are followed, links of files are not.
+func sameFile(a, b string) bool { return a == b || absolute(a) == absolute(b) }
+
+func absolute(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		return filepath.Join(dir, filepath.Base(abs))
+	}
+	return abs
 }
 
 // circle returns the shortest cycle from id to itself, nil if there is none.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/schema/spec"
 )
 

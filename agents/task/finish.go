@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// end decides the result of the task, records it, and moves the task's file.
-// Once the result is recorded, a restart after a crash does not decide again.
+// end decides the result of the task and records it. Once it is recorded, a
+// restart after a crash does not decide again.
 func (a *attempt) end(ctx context.Context, err error) error {
 	r := a.report
 	r.Status = string(Done)
@@ -44,12 +44,7 @@ func (a *attempt) end(ctx context.Context, err error) error {
 		}
 	}
 	a.reached(stageRemoved)
-	state := Done
-	if !r.OK() {
-		state = Failed
-	}
-	_, err = a.Queue.Finish(a.item, state)
-	return errors.Join(problem, err)
+	return problem
 }
 
 // decideKeep decides whether to keep the work tree: where it has uncommitted
@@ -70,8 +65,8 @@ func (a *attempt) decideKeep(ctx context.Context) {
 	a.report.Branch = ""
 }
 
-// interrupted returns the task to its queue. It keeps the work tree if it has
-// content.
+// interrupted settles a task that is given up undecided. It keeps the work tree if
+// it has content.
 func (a *attempt) interrupted(ctx context.Context, cause error) error {
 	a.note("interrupted: %v", cause)
 	a.decideKeep(ctx)
@@ -86,7 +81,5 @@ func (a *attempt) interrupted(ctx context.Context, cause error) error {
 		a.say("%s: interrupted; its work is kept in %s", a.task.ID, a.report.Kept)
 	}
 	a.journal.Tree, a.journal.Branch = "", ""
-	err := a.journal.write(a.dir)
-	_, back := a.Queue.GiveBack(a.item)
-	return errors.Join(cause, err, back)
+	return errors.Join(cause, a.journal.write(a.dir))
 }

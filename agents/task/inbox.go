@@ -91,10 +91,41 @@ func writeNew(path string, text []byte) error {
 	return atomicfile.Create(path, text, atomicfile.Options{Mode: 0o644})
 }
 
-// Approve moves a task from the inbox into the queue of a project: a person has
-// read it. Its id must be unique, its dependencies known, and it must not wait
-// for itself.
-func (q Queue) Approve(id, project string) (Item, error) {
+// Approvable returns the task that a person names to approve: one of the inbox,
+// or one that is queued, or whose executor died, and is not approved.
+func (q Queue) Approvable(id string) (Item, error) {
+	all, err := q.List()
+	if err != nil {
+		return Item{}, err
+	}
+	i, err := find(all, id, weight...)
+	if err != nil {
+		return Item{}, fmt.Errorf("%w; the inbox is %s", err, q.Folder("", Inbox))
+	}
+	if in, err := find(all, id, Failed, Running, Queued, Inbox); err == nil {
+		i = in // before a file of the same id that is done
+	}
+	if i.Err != nil {
+		return Item{}, i.Err
+	}
+	approved, err := q.approved()
+	if err != nil {
+		return Item{}, err
+	}
+	already := ""
+	switch known := approved(i.Digest); {
+	case i.State == Inbox, !known && (i.State == Queued || i.State == Running && i.By.Life(q.Self.Host, process.System()) == Gone):
+		return i, nil
+	case known:
+		already = ", and approved"
+	}
+	return Item{}, fmt.Errorf("task %s is not in the inbox, it is %s%s: %s", id, i.State, already, i.Path)
+}
+
+// Enqueue moves a task from the inbox into the queue of a project. Its id must be
+// unique, its dependencies known, and it must not wait for itself. The caller
+// records the person's approval of its Digest.
+func (q Queue) Enqueue(id, project string) (Item, error) {
 	if !ValidID(project) {
 		return Item{}, fmt.Errorf("queue %q: %s", project, idRule)
 	}

@@ -19,6 +19,7 @@ import (
 type journal struct {
 	Version int        `json:"format_version"`
 	By      Claimant   `json:"by"`
+	Attempt string     `json:"attempt,omitempty"` // the owner of the attempt's worker in the events
 	Stage   string     `json:"stage"`
 	Tree    string     `json:"tree,omitempty"`
 	Branch  string     `json:"branch,omitempty"`

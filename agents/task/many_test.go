@@ -90,7 +90,7 @@ func TestExecutorProcess(t *testing.T) {
 	if dir == "" {
 		return // it is run by the test above
 	}
-	q := Queue{Dir: dir, Self: Here(), Load: plain}
+	q := Queue{Dir: dir, Self: Here(), Load: plain, Approvals: approveAll}
 	for deadline := time.Now().Add(time.Minute); ; {
 		if time.Now().After(deadline) {
 			t.Fatal("the queue does not get empty")

@@ -10,9 +10,10 @@ import (
 // chiffon's.
 var ErrNone = errors.New("No tasks in queue") //lint:ignore ST1005 an older program's text
 
-// Next returns the first task of a project: of those that are queued and free,
-// by priority, date and id. Without one the error is ErrNone, or a *Blocked with
-// what each waits for, or what is wrong with the files.
+// Next returns the first task of a project: of those that are queued, approved
+// and free, by priority, date and id. Without one the error is ErrNone, a
+// *NotApproved, or a *Blocked with what each waits for, or what is wrong with the
+// files.
 func (q Queue) Next(project string) (Item, error) {
 	free, err := q.free(project)
 	if err != nil {
@@ -37,9 +38,14 @@ func (q Queue) look(project string, but []string) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	approved, err := q.approved()
+	if err != nil {
+		return nil, err
+	}
 	g := NewGraph(all)
 	b := &Blocked{Project: project}
 	var free []Item
+	waits := &NotApproved{Dir: q.Dir, Project: project}
 	for _, i := range all {
 		if i.State != Queued || i.Project != project || slices.Contains(but, i.Task.ID) {
 			continue
@@ -47,6 +53,10 @@ func (q Queue) look(project string, but []string) ([]Item, error) {
 		if i.Err != nil {
 			b.Tasks = append(b.Tasks, i.Err.Error())
 			b.Never = true
+			continue
+		}
+		if !approved(i.Digest) {
+			waits.Items = append(waits.Items, i)
 			continue
 		}
 		gate := g.Gate(i)
@@ -60,6 +70,10 @@ func (q Queue) look(project string, but []string) ([]Item, error) {
 	switch {
 	case len(free) > 0:
 		return free, nil
+	case len(waits.Items) > 0 && b.Never:
+		return nil, errors.Join(b, waits)
+	case len(waits.Items) > 0: // the others may wait for them
+		return nil, waits
 	case len(b.Tasks) > 0:
 		return nil, b
 	}

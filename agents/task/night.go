@@ -109,7 +109,7 @@ func (n Night) Text() string {
 			b.WriteString("nothing was done\n")
 		}
 		if q.Err != nil {
-			for line := range strings.Lines(q.Err.Error()) {
+			for line := range strings.Lines(nightLines(q.Err)) {
 				fmt.Fprintf(&b, "  %s\n", strings.TrimRight(line, "\n"))
 			}
 		}

@@ -1,11 +1,13 @@
 // Package task works a queue of files: each is a bounded piece of work that an
 // executor carries out in a separate work tree, within enforced limits. It never
-// touches the person's work tree, and pushes only where asked to. Call Queue.Add
-// and Queue.Approve, then Runner.Once.
+// touches the person's work tree, carries out only what the person of this machine
+// approved, and pushes only where asked to. Call Queue.Add and Queue.Enqueue, then
+// Runner.Once.
 package task
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +15,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
+	"syscall"
 
 	"aisync.dev/aisync/schema/spec"
 )
@@ -56,6 +60,11 @@ type Queue struct {
 
 	// Load parses a task file. Its error has line and column.
 	Load func(name string, text []byte) (spec.Task, error)
+
+	// Approvals are those of this machine for the tasks of Dir.
+	Approvals Approvals
+	// EndApproval ends the approval of a task that is done. nil: it lasts.
+	EndApproval func(ctx context.Context, digest string) error
 }
 
 // Item is one task and its place in the queue.
@@ -65,6 +74,7 @@ type Item struct {
 	State   State
 	Path    string
 	By      Claimant // of a running task; zero where its file name has none
+	Digest  string   // of the file's bytes; see Digest
 	Err     error    // the file is invalid
 }
 
@@ -140,7 +150,8 @@ func (q Queue) List() ([]Item, error) {
 				return nil, err
 			}
 		}
-		slices.SortStableFunc(out[from:], order)
+		here := out[from:]
+		sort.SliceStable(here, func(i, j int) bool { return order(here[i], here[j]) < 0 })
 	}
 	return withoutMoved(out), nil
 }
@@ -162,7 +173,7 @@ func (q Queue) read(out []Item, project string, s State) ([]Item, error) {
 		if s == Running {
 			_, i.By = claimed(e.Name())
 		}
-		i.Task, i.Err = q.load(i.Path)
+		i.Task, i.Digest, i.Err = q.load(i.Path)
 		if !errors.Is(i.Err, fs.ErrNotExist) { // otherwise it has moved on
 			out = append(out, i)
 		}
@@ -170,18 +181,27 @@ func (q Queue) read(out []Item, project string, s State) ([]Item, error) {
 	return out, nil
 }
 
-// load reads one task file, bounded.
-func (q Queue) load(path string) (spec.Task, error) {
-	f, err := os.Open(path)
+// load reads one task file, bounded, and returns the task and the digest of the
+// same bytes. It follows no link and waits for no pipe.
+func (q Queue) load(path string) (spec.Task, string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return spec.Task{}, err
+		return spec.Task{}, "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return spec.Task{}, fmt.Errorf("read task: %w", err)
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
-	return q.parse(path, text)
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(f, MaxFile+1))
+	}
+	if err != nil {
+		return spec.Task{}, "", fmt.Errorf("read task: %w", err)
+	}
+	t, err := q.parse(path, text)
+	return t, Digest(text), err
 }
 
 func (q Queue) parse(name string, text []byte) (spec.Task, error) {

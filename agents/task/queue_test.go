@@ -40,10 +40,13 @@ func plain(name string, text []byte) (spec.Task, error) {
 	return t, nil
 }
 
+// approveAll is the person who has approved every task.
+func approveAll() (func(string) bool, error) { return func(string) bool { return true }, nil }
+
 // queueOf makes a queue of files: path below tasks, and text.
 func queueOf(t *testing.T, files map[string]string) Queue {
 	t.Helper()
-	q := Queue{Dir: t.TempDir(), Self: Here(), Load: plain}
+	q := Queue{Dir: t.TempDir(), Self: Here(), Load: plain, Approvals: approveAll}
 	for name, text := range files {
 		path := q.path(name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -144,6 +147,42 @@ func TestTaskWaitsForDependencies(t *testing.T) {
 				t.Errorf("a look changed something: %s", diff)
 			}
 		})
+	}
+}
+
+// A file that a person names is no second one with its id, however it is named.
+func TestGateKnowsFileByAnyPath(t *testing.T) {
+	q := queueOf(t, map[string]string{"queue/p/a.yaml": "a 2 1 - -", "inbox/other.yaml": "other 2 1 - -"})
+	all, err := q.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(q.path("queue", "p", "a.yaml"))
+	t.Chdir(dir)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a.yaml", "./a.yaml", "../p/a.yaml", filepath.Join(dir, "a.yaml"), dir + "//./a.yaml", filepath.Join(link, "a.yaml")} {
+		if g := NewGraph(all).Gate(Item{Path: path, State: Inbox, Task: spec.Task{ID: "a"}}); !g.Free() {
+			t.Errorf("%s: %s", path, g.Why("a"))
+		}
+	}
+	if g := NewGraph(all).Gate(Item{Path: "b.yaml", State: Inbox, Task: spec.Task{ID: "a"}}); g.Free() {
+		t.Error("another file with the id is not reported")
+	}
+	// Files that are checked together know each other.
+	b := Item{Path: "b.yaml", State: Inbox, Task: spec.Task{ID: "b", Requires: []string{"c"}}}
+	c := Item{Path: "./c.yaml", State: Inbox, Task: spec.Task{ID: "c", Requires: []string{"a"}}}
+	g := NewGraph(WithGiven(all, []Item{b, c, {Path: "./a.yaml", State: Inbox, Task: spec.Task{ID: "a"}}}))
+	if got := g.Gate(b); len(got.Never) > 0 || len(got.Waiting) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := g.Gate(c); len(got.Never) > 0 || len(got.Waiting) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if s := g.State("a"); s != Queued || len(g.byID["a"]) != 1 {
+		t.Errorf("a is %s, of %d files", s, len(g.byID["a"]))
 	}
 }
 
@@ -282,7 +321,7 @@ func TestInboxRefusesDuplicateID(t *testing.T) {
 	}
 }
 
-func TestApproveErrors(t *testing.T) {
+func TestEnqueueErrors(t *testing.T) {
 	q := queueOf(t, map[string]string{
 		"inbox/a.yaml": "a 1 1 - -", "inbox/after.yaml": "after 1 1 a -", "inbox/lost.yaml": "lost 1 1 missing -", "inbox/bad.yaml": "?",
 		"inbox/c1.yaml": "c1 1 1 c2 -", "inbox/c2.yaml": "c2 1 1 c1 -", "inbox/again.yaml": "there 1 1 - -", "queue/q/x.yaml": "there 1 1 - -",
@@ -292,14 +331,14 @@ func TestApproveErrors(t *testing.T) {
 		"a": "", "after": "", "hopes": "", "lost": "missing (no such task)", "bad": "bad.yaml: no task", "c1": "waits for itself: c1 → c2 → c1", "there": "the same id, queued",
 		"other": "it is queued", "none": "unknown task", "name": "a file of that name", "../a": "unknown task",
 	} {
-		i, err := q.Approve(id, "q")
+		i, err := q.Enqueue(id, "q")
 		if want == "" && (err != nil || i.Path != q.path("queue/q", id+".yaml")) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %+v %v", id, i, err)
 		}
 	}
 	for _, bad := range []string{"", "..", "a/b", ".q", "x.lock"} {
-		if _, err := q.Approve("name", bad); err == nil {
-			t.Errorf("approved into %q", bad)
+		if _, err := q.Enqueue("name", bad); err == nil {
+			t.Errorf("enqueued into %q", bad)
 		}
 	}
 }
@@ -337,3 +376,31 @@ func (q Queue) take(project string) (Item, error) {
 		}
 	}
 }
+
+// In a sandbox a process has numbers that mean others outside, and it does not see
+// those: an executor there takes no claim of a live one for abandoned, and outside
+// no claim of its is.
+func TestClaimantsOfNamespacesAreApart(t *testing.T) {
+	outside, inside := here("pearl", process.System()), here("pearl", boxed{process.System()})
+	if outside.Host != "pearl" || inside.Host != "pearl-4026532345" || inside.PID != outside.PID || inside.Start != outside.Start {
+		t.Fatalf("%+v, %+v", outside, inside)
+	}
+	inside.Start++
+	for _, c := range []struct {
+		of, by Claimant
+		want   Life
+	}{{outside, inside, Unknown}, {inside, outside, Unknown}, {inside, inside, Gone}, {outside, outside, Alive}} {
+		if got := c.of.Life(c.by.Host, process.System()); got != c.want {
+			t.Errorf("%+v is %s to %+v, want %s", c.of, got, c.by, c.want)
+		}
+	}
+	if base, got := claimed(claimName("a.yaml", inside)); base != "a.yaml" || got != inside {
+		t.Errorf("%s, %+v", base, got)
+	}
+}
+
+// boxed is the table of a process in another PID namespace.
+type boxed struct{ process.Table }
+
+func (boxed) Partial() string   { return "this process runs in a sandbox" }
+func (boxed) Namespace() string { return "pid:[4026532345]" }

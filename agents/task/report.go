@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/agents/task/policy"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -21,9 +22,10 @@ type Report struct {
 	Timestamp     string   `json:"timestamp"`
 	VerifyResults []Result `json:"verify_results"`
 
+	VerifyBefore  []Before        `json:"verify_before,omitempty"` // verify before the steps, up to the first failure
 	FormatVersion int             `json:"format_version"`
 	Status        string          `json:"status"`           // done, failed
-	Kind          string          `json:"kind,omitempty"`   // why it failed: violation, timeout, step, executor, verify, git, push, crash, sandbox
+	Kind          string          `json:"kind,omitempty"`   // why it failed: violation, timeout, step, executor, verify, unchanged, git, push, crash, sandbox
 	Reason        string          `json:"reason,omitempty"` // in words
 	Project       string          `json:"project"`
 	Source        string          `json:"source,omitempty"`
@@ -162,6 +164,9 @@ func (r *Report) write(dir string) error {
 	return writeJSON(dir, "report.json", r)
 }
 
+// why returns why the task failed, for its events.
+func (r *Report) why() string { return r.Kind + ": " + termtext.Clip(sentence(r.Reason), 2001) }
+
 // OK reports whether the task is done.
 func (r *Report) OK() bool { return r.Status == string(Done) }
 
@@ -171,13 +176,21 @@ func (r *Report) Line() string {
 		return fmt.Sprintf("%s: failed (%s): %s", r.TaskID, r.Kind, sentence(r.Reason))
 	}
 	if r.CommitHash == "" {
-		return r.TaskID + ": done; no changes"
+		if r.checked() {
+			return r.TaskID + ": done; it only checks"
+		}
+		return r.TaskID + ": done; nothing to commit, but verify failed before the steps and passes now"
 	}
 	files := "1 file"
 	if n := r.committed(); n != 1 {
 		files = fmt.Sprintf("%d files", n)
 	}
 	return fmt.Sprintf("%s: done on %s (%s, %d bytes of diff)", r.TaskID, r.Branch, files, r.DiffBytes)
+}
+
+// checked reports whether the task's limits allowed no change.
+func (r *Report) checked() bool {
+	return len(r.Limits.Write) == 0 || r.Limits.MaxFiles == 0 || r.Limits.MaxDiff == 0
 }
 
 func (r *Report) committed() int {

@@ -28,6 +28,9 @@ func (r *Report) Markdown() string {
 	row("commit", code(r.CommitHash))
 	row("base", code(strings.TrimSpace(r.Base+" "+r.BaseCommit)))
 	row("source", r.Source)
+	if r.Source == "" && r.Issue != 0 {
+		row("issue", fmt.Sprintf("#%d", r.Issue))
+	}
 	row("started", r.Started.Format(time.RFC3339))
 	row("took", r.Finished.Sub(r.Started).Round(time.Millisecond).String())
 	row("attempt", fmt.Sprint(r.Attempt))
@@ -45,7 +48,11 @@ func (r *Report) Markdown() string {
 	for _, s := range r.Steps {
 		r.step(line, s)
 	}
-	if len(r.Steps) == 0 {
+	switch {
+	case len(r.Steps) > 0:
+	case r.OK():
+		line("None: the task only checks.")
+	default:
 		line("None was started.")
 	}
 	line("\n## Changes\n")
@@ -59,8 +66,17 @@ func (r *Report) Markdown() string {
 	for _, v := range r.VerifyResults {
 		r.command(line, v)
 	}
-	if len(r.VerifyResults) == 0 {
+	switch {
+	case len(r.VerifyResults) > 0:
+	case r.OK():
+		line("The task has no verify command: check the changes yourself.")
+	default:
 		line("Nothing was verified.")
+	}
+	if b := r.failedBefore(); b != nil {
+		line("\nBefore the steps, %s failed (%s).", code(termtext.OneLine(b.Cmd)), exit(b.ExitCode))
+	} else if len(r.VerifyBefore) > 0 {
+		line("\nBefore the steps, it passed as well, so it does not show what the steps did.")
 	}
 	if r.Diff != "" {
 		line("\n## Diff\n\n%s", fenced("diff", r.Diff))
@@ -109,11 +125,7 @@ func (r *Report) step(line func(string, ...any), s StepResult) {
 const shown = 4000
 
 func (r *Report) command(line func(string, ...any), c Result) {
-	how := fmt.Sprintf("exit code %d", c.ExitCode)
-	if c.ExitCode == -1 {
-		how = "timeout"
-	}
-	line("- %s: %s", code(termtext.OneLine(c.Cmd)), how)
+	line("- %s: %s", code(termtext.OneLine(c.Cmd)), exit(c.ExitCode))
 	out := strings.TrimSpace(c.Stdout + "\n" + c.Stderr)
 	if runes := []rune(out); len(runes) > shown {
 		out = "…\n" + string(runes[len(runes)-shown:])
@@ -121,6 +133,14 @@ func (r *Report) command(line func(string, ...any), c Result) {
 	if out != "" {
 		line("\n%s", fenced("", out))
 	}
+}
+
+// exit returns an exit code in words.
+func exit(code int) string {
+	if code == -1 {
+		return "timeout"
+	}
+	return fmt.Sprintf("exit code %d", code)
 }
 
 func (r *Report) rest(line func(string, ...any)) {

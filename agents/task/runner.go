@@ -8,11 +8,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/agents/task/policy"
-	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/agents/worktree"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
@@ -24,11 +25,12 @@ type Runner struct {
 	Queue    Queue
 	Base     string   // where tasks begin; "" is the default branch
 	Trees    string   // the folder for work trees, created if missing; outside the repository, or ignored in it
-	Home     string   // of the person, hidden from steps
-	Show     []string // paths in it that steps may read
+	Home     string   // of the person
+	Show     []string // paths that steps may read besides the system's and the work tree
 	Unsafe   bool     // no sandbox: the person asked for it
 	Push     string   // the remote to push branches to; "": none
 	Executor Executor // for steps in words; nil: such tasks are not taken
+	Network  Network  // whether tasks that ask for the network are taken
 	Out      io.Writer
 	Now      func() time.Time
 
@@ -42,6 +44,11 @@ type Runner struct {
 	// Neither affects the task.
 	Watch func(t spec.Task) (over func(*Report))
 
+	// Hold is called before a task begins, and release when it has ended: it takes
+	// what the task may write. An error means that the task waits in its queue. Nil:
+	// nothing is taken.
+	Hold func(t spec.Task) (release func(), err error)
+
 	// Reached is called with the name of each stage that is entered. It may be
 	// nil; tests use it to stop a run at a stage.
 	Reached func(stage string)
@@ -51,12 +58,18 @@ type Runner struct {
 const (
 	stageClaimed  = "claimed"
 	stageTree     = "tree"
+	stageBefore   = "baseline" // verify before the steps
 	stageVerify   = "verify"
 	stageCommit   = "commit"
 	stagePush     = "push"
 	stageDecided  = "decided"
 	stageReported = "reported"
 	stageRemoved  = "removed"
+
+	// Of the recovery of a task whose executor has died.
+	stageFound  = "found"
+	stageTaken  = "taken over"
+	stageBuried = "buried"
 )
 
 // readiness is what all tasks of a runner need, found before one is claimed.
@@ -132,6 +145,12 @@ func (r Runner) prepareTrees(ctx context.Context, p *readiness) error {
 	return nil
 }
 
+// holds reports whether dir lies in the folder for work trees.
+func (p readiness) holds(dir string) bool {
+	rel, err := filepath.Rel(p.trees, dir)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
 // Look returns the task that Once would carry out and its limits, and writes
 // nothing. Its errors are Once's.
 func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error) {
@@ -143,8 +162,8 @@ func (r Runner) Look(ctx context.Context, project string) (Item, *Report, error)
 	if err != nil {
 		return i, nil, err
 	}
-	if err := r.can(ctx, p, i.Task); err != nil {
-		return i, nil, &unable{i.Task.ID, err}
+	if err := r.can(ctx, p, i); err != nil {
+		return i, nil, &unable{[]string{i.Task.ID}, err}
 	}
 	report := newReport(i, p, r.now())
 	report.Branch = branchName(i.Task.ID, "<UTC time>")
@@ -175,72 +194,64 @@ func (r Runner) begin(ctx context.Context, project string) (readiness, error) {
 	return p, err
 }
 
-// ErrUnable reports a task that cannot begin here, mostly because no executor
-// can do it. It stays in its queue.
-var ErrUnable = errors.New("no executor here can do the task")
-
-type unable struct {
-	id  string
-	err error
-}
-
-func (u *unable) Error() string        { return fmt.Sprintf("task %s: %v", u.id, u.err) }
-func (u *unable) Unwrap() error        { return u.err }
-func (u *unable) Is(target error) bool { return target == ErrUnable }
-
 func (r Runner) once(ctx context.Context, p readiness, project string, but []string) (*Report, error) {
 	if err := r.resolveBase(ctx, &p); err != nil {
 		return nil, err
 	}
-	if err := r.recover(ctx, p.repo, project); err != nil {
+	if err := r.recover(ctx, p, project); err != nil {
 		return nil, err
 	}
+	var leased error
 	for {
 		free, err := r.Queue.free(project, but...)
+		if err == ErrNone && leased != nil { // it says nothing else
+			return nil, fmt.Errorf("%w that is free: %w", ErrNone, leased)
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, next := range free {
-			if err := r.can(ctx, p, next.Task); err != nil {
-				return nil, &unable{next.Task.ID, err}
+			if err := r.can(ctx, p, next); err != nil {
+				return nil, &unable{[]string{next.Task.ID}, err}
 			}
-			i, err := r.Queue.Claim(next)
+			release, err := r.hold(next.Task)
+			if err != nil {
+				return nil, &unable{[]string{next.Task.ID}, err}
+			}
+			report, err := r.attempt(ctx, p, next)
+			release()
 			if errors.Is(err, ErrTaken) {
+				if _, there := os.Lstat(next.Path); there == nil { // its lease is older than the move of its file
+					but, leased = append(slices.Clip(but), next.Task.ID), err
+				}
 				continue
 			}
-			if err != nil {
-				return nil, err
+			if err != errChanged { // else it was given back: look again
+				return report, err
 			}
-			return r.carryOut(ctx, p, i)
+			break
 		}
 	}
 }
 
-// can returns an error if a task cannot begin: its branch must be possible, and
-// an executor must be able to do its steps in words.
-func (r Runner) can(ctx context.Context, p readiness, t spec.Task) error {
-	if err := inTheWay(ctx, p.repo, branchName(t.ID, "")); err != nil {
-		return err
-	}
-	words := false
-	for _, s := range t.Steps {
-		words = words || s.Action == "edit"
-	}
-	switch c, ok := r.Executor.(interface{ Can(spec.Task) error }); {
-	case !words:
-		return nil
-	case r.Executor == nil:
-		return fmt.Errorf("its steps are in words: %w", ErrUnable)
-	case ok:
-		return c.Can(t)
-	}
-	return nil
-}
-
 // Run carries out tasks until none is left, until max are done (0: no limit), or
 // until a time (zero: none) after which none begins. It continues after a task
-// that fails or that no executor can do.
+// that fails or that no executor can do. Its error names the tasks that are not
+// approved.
 func (r Runner) Run(ctx context.Context, project string, max int, until time.Time) ([]*Report, error) {
+	all, err := r.run(ctx, project, max, until)
+	if n := (*NotApproved)(nil); ctx.Err() == nil && !errors.As(err, &n) {
+		if waits := r.Queue.unapproved(project); errors.As(waits, &n) {
+			if errors.Is(err, ErrNone) { // nothing else
+				return all, waits
+			}
+			err = errors.Join(err, waits)
+		}
+	}
+	return all, err
+}
+
+func (r Runner) run(ctx context.Context, project string, max int, until time.Time) ([]*Report, error) {
 	p, err := r.begin(ctx, project)
 	if err != nil {
 		return nil, err
@@ -259,15 +270,15 @@ func (r Runner) Run(ctx context.Context, project string, max int, until time.Tim
 				problems = append(problems, err)
 			}
 		case errors.As(err, &u):
-			but = append(but, u.id)
+			but = append(but, u.ids...)
 			problems = append(problems, err)
 		case errors.Is(err, ErrNone) && len(all)+len(problems) > 0:
-			return all, errors.Join(problems...)
+			return all, errors.Join(grouped(problems)...)
 		default:
-			return all, errors.Join(append(problems, err)...)
+			return all, errors.Join(append(grouped(problems), err)...)
 		}
 	}
-	return all, errors.Join(problems...)
+	return all, errors.Join(grouped(problems)...)
 }
 
 func (r Runner) now() time.Time {
@@ -281,6 +292,14 @@ func (r Runner) say(format string, args ...any) {
 	if r.Out != nil {
 		_, _ = fmt.Fprintf(r.Out, format+"\n", args...)
 	}
+}
+
+// hold calls Hold.
+func (r Runner) hold(t spec.Task) (release func(), err error) {
+	if r.Hold == nil {
+		return func() {}, nil
+	}
+	return r.Hold(t)
 }
 
 // watched calls Watch.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/internal/proof"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -48,7 +48,7 @@ func written(name string, text []byte) (spec.Task, error) {
 
 // runnerAt is a runner in a world: repo/ and trees/ below a folder.
 func runnerAt(world string) Runner {
-	return Runner{Queue: Queue{Dir: filepath.Join(world, "repo"), Self: Here(), Load: written}, Trees: filepath.Join(world, "trees"), Home: filepath.Join(world, "home")}
+	return Runner{Queue: Queue{Dir: filepath.Join(world, "repo"), Self: Here(), Load: written, Approvals: approveAll}, Network: Network{Allowed: true}, Trees: filepath.Join(world, "trees"), Home: filepath.Join(world, "home")}
 }
 
 type world struct {
@@ -265,9 +265,9 @@ func TestEscapesAreCaught(t *testing.T) {
 		{"fails and breaks a limit", "echo x >secret/new; exit 3", `"secret/new"`},
 		{"a file in place of a folder", "rm -r secret; echo x >secret", `"secret"`},
 		{"a folder in place of a file", "rm README.md; mkdir README.md; echo x >README.md/x", `"README.md"`},
-		{"a child that stays", "(sleep 0.3; echo x >secret/late) & true", ""},
-		{"outside", "echo x >" + outside + " || echo x >src/ok", ""},
-		{"the person's tree", "echo x >" + w.repo + "/README.md || echo x >src/ok", ""},
+		{"a child that stays", "(sleep 0.3; echo x >secret/late) & echo x >src/ok", ""},
+		{"outside", "echo x >" + outside + "; echo x >src/ok", ""},
+		{"the person's tree", "echo x >" + w.repo + "/README.md; echo x >src/ok", ""},
 		{"git's folder itself", "echo x >" + w.repo + "/.git/hooks/x || git update-ref refs/heads/main HEAD~1 || git config a.b c || git tag x || echo x >src/ok", ""},
 		{"denied", "true; sh -c 'rm  -r -f src'", "denied"},
 		{"a name with a line in it", `echo x >"$(printf 'a\nb')"`, `"a\nb"`},

@@ -23,6 +23,9 @@ func (f Flaw) Error() string {
 // Foresee returns what a task does against its own limits, as far as the file
 // shows it. The limits are also enforced while it runs.
 func Foresee(t spec.Task) []Flaw {
+	if t.Lack != nil {
+		return []Flaw{{t.Lack.Pos, t.Lack.Text}}
+	}
 	l, err := policy.Of(t)
 	if err != nil {
 		return []Flaw{{spec.Position{File: t.File}, err.Error()}}
@@ -37,6 +40,9 @@ func Foresee(t spec.Task) []Flaw {
 			if err := l.Command(s.Command); err != nil {
 				at("%v", err)
 			}
+			continue
+		}
+		if s.File == "" { // prose: what it writes is judged when it is done
 			continue
 		}
 		files[s.File] = true

@@ -14,15 +14,22 @@ import (
 
 // settings map agents to panes.
 type settings struct {
+	server
 	file   string
-	socket string // tmux socket name for -L; "": the default
 	of     func(variable string) string
+	ledger *ledger.Ledger
 }
 
 // settings reads tmux.env, one NAME=value a line, without executing it; the
 // environment takes precedence.
 func (p Program) settings() (settings, error) {
 	s := settings{file: filepath.Join(p.Home, ".config/pi-ensemble/tmux.env")}
+	if dir := p.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		s.file = filepath.Join(dir, "pi-ensemble/tmux.env")
+	}
+	if file := p.Getenv("ENSEMBLE_TMUX_CONFIG"); file != "" {
+		s.file = file
+	}
 	text, err := os.ReadFile(s.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -49,7 +56,7 @@ func (p Program) settings() (settings, error) {
 		}
 		return values[variable]
 	}
-	s.socket = s.of("ENSEMBLE_TMUX_SOCKET")
+	s.server.name = s.of("ENSEMBLE_TMUX_SOCKET")
 	return s, nil
 }
 
@@ -58,18 +65,8 @@ func variable(agent string) string {
 	return "ENSEMBLE_TMUX_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(agent)) + "_PANE"
 }
 
-func (s settings) pane(agent string) (string, error) {
-	if !ledger.ValidAgent(agent) {
-		return "", fmt.Errorf("Invalid agent name: %s. Use 1-64 chars: letters, numbers, dot, underscore, hyphen.", agent) //lint:ignore ST1005 the original's text
-	}
-	if pane := s.of(variable(agent)); pane != "" {
-		return pane, nil
-	}
-	return "", noPane{agent, variable(agent), s.file}
-}
-
 // exists returns an error if tmux does not have the pane.
-func (s settings) exists(pane string) error {
+func (s server) exists(pane string) error {
 	id, err := s.tmux("display-message", "-p", "-t", pane, "#{pane_id}")
 	if err == nil && strings.TrimSpace(id) == "" {
 		err = errors.New("no such pane")
@@ -78,22 +75,6 @@ func (s settings) exists(pane string) error {
 		return fmt.Errorf("pane %s: %w", pane, err)
 	}
 	return nil
-}
-
-// wake types a comment and Enter into the agent's pane.
-func (s settings) wake(agent, message string) error {
-	pane, err := s.pane(agent)
-	if err != nil {
-		return err
-	}
-	if err := s.exists(pane); err != nil {
-		return err
-	}
-	if _, err := s.tmux("send-keys", "-t", pane, "-l", "--", Comment(message)); err != nil {
-		return err
-	}
-	_, err = s.tmux("send-keys", "-t", pane, "Enter")
-	return err
 }
 
 func (s settings) panes(out io.Writer) error {
@@ -110,12 +91,14 @@ func (p Program) status(l *ledger.Ledger, s settings) error {
 		return err
 	}
 	for _, a := range all.Agents {
-		where, pane := "no pane", s.of(variable(a.Agent))
-		if pane != "" {
-			where = "pane " + pane
-			if err := s.exists(pane); err != nil {
+		where := "no pane"
+		if place, err := p.place(s, ping{to: a.Agent}); err == nil {
+			where = place.String()
+			if err := place.exists(place.pane); err != nil {
 				where += ", not in tmux"
 			}
+		} else if !errors.As(err, new(noPane)) {
+			where += ": " + err.Error()
 		}
 		fmt.Fprintf(p.Out, "%-20s  %d unread  %s\n", a.Agent, a.Unread, where)
 	}

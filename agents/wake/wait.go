@@ -8,11 +8,9 @@ import (
 	"aisync.dev/aisync/agents/ledger"
 )
 
-const every = 200 * time.Millisecond
-
 // wait polls the audit trail until the message is answered, or was already.
-func (p Program) wait(l *ledger.Ledger, id string, timeout time.Duration) error {
-	if idForm.FindString(id) != id || id == "" {
+func (p Program) wait(l *ledger.Ledger, id string, timeout, every time.Duration) error {
+	if idForm().FindString(id) != id || id == "" {
 		return fmt.Errorf("Invalid message id: %s", id) //lint:ignore ST1005 the original's text
 	}
 	deadline := time.Now().Add(timeout)

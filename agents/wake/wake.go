@@ -5,15 +5,13 @@ package wake
 
 import (
 	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"regexp"
-	"strconv"
 	"strings"
-	"time"
+	"sync"
 	"unicode"
 
 	"aisync.dev/aisync/agents/ensemble"
@@ -33,30 +31,28 @@ const usage = `usage: ensemble-tmux [--root PATH] COMMAND
 
   status                                   agents, their panes and what they have not read
   panes                                    the panes that tmux has now
-  wake AGENT [--message TEXT]              ping the agent's pane; the message is in its inbox already
-  send AGENT MESSAGE [--from NAME] [--type TYPE] [--reply-to ID]
-                                           put a message into the inbox, then ping
-  task AGENT MESSAGE [--from NAME] [--timeout SECONDS]
-                                           send a handoff, ping, and wait for the answer
-  wait ID [--timeout SECONDS]              wait until a message is answered, acked or done
+  wake AGENT [TEXT] [--message TEXT] [--pane PANE]
+                                           ping the agent's pane; the message is in its inbox already
+  send AGENT MESSAGE|-|--file FILE [--from NAME] [--type TYPE] [--reply-to ID]
+       [--no-wake] [--pane PANE] [--wait] [--timeout SECONDS] [--interval SECONDS]
+                                           put a message into the inbox, then ping; --wait waits for the answer
+  task AGENT MESSAGE …                     send --wait
+  wait ID [--timeout SECONDS] [--interval SECONDS]
+                                           wait until a message is answered, acked or done
   note MESSAGE [--from NAME]               append a fact to the blackboard
 
-Panes: ENSEMBLE_TMUX_<AGENT>_PANE in the environment or in
-~/.config/pi-ensemble/tmux.env; <AGENT> in capitals, with _ for - and dots.
-Exit codes: 0 done, 1 error or no such pane, 2 no pane configured, 124 timeout.
+The pane is --pane; or that in which the agent's process runs, if the agent has a
+seat; or ENSEMBLE_TMUX_<AGENT>_PANE in the environment or in
+~/.config/pi-ensemble/tmux.env; <AGENT> in capitals, with _ for - and dots. Words
+after -- are text. ENSEMBLE_ROOT, ENSEMBLE_FROM and ENSEMBLE_TMUX_CONFIG stand for
+--root, --from and that file.
+Exit codes: 0 done, 1 error or no such pane, 2 usage, or no pane known, 124 timeout.
 `
 
 // Program is one invocation.
 type Program struct {
 	ensemble.Program
 	Home string // the user's; tmux.env is below it
-}
-
-// noPane reports an agent without a configured pane.
-type noPane struct{ agent, variable, file string }
-
-func (e noPane) Error() string {
-	return fmt.Sprintf("no pane is configured for %s; put %s=%%7 (see: ensemble-tmux panes) into %s", e.agent, e.variable, e.file)
 }
 
 // Run executes the words and returns the exit code.
@@ -68,6 +64,9 @@ func Run(p Program) int {
 		return exitDone
 	case errors.Is(err, errUsage):
 		fmt.Fprint(p.Out, usage)
+		return exitNoPane
+	case errors.As(err, new(badUsage)):
+		fmt.Fprintln(p.Err, err)
 		return exitNoPane
 	}
 	if !errors.Is(err, errSaid) {
@@ -82,6 +81,11 @@ func Run(p Program) int {
 	return exitError
 }
 
+// badUsage is what is wrong with the words.
+type badUsage string
+
+func (e badUsage) Error() string { return string(e) + "; run: ensemble-tmux help" }
+
 var (
 	errUsage   = errors.New("usage")
 	errTimeout = errors.New("timed out")
@@ -89,6 +93,9 @@ var (
 )
 
 func (p Program) run() error {
+	if root := p.Getenv("ENSEMBLE_ROOT"); root != "" && p.rootFlag() == nil {
+		p.Args = append([]string{"--root", root}, p.Args...)
+	}
 	l, words, err := p.Open()
 	if len(words) == 0 && !errors.Is(err, ledger.ErrNoLedger) && err != nil {
 		return err
@@ -97,57 +104,60 @@ func (p Program) run() error {
 		fmt.Fprint(p.Out, usage)
 		return nil
 	}
+	known, ok := flags[words[0]]
+	if !ok {
+		return errUsage
+	}
+	a, failed := known.parse(words[0], words[1:])
+	if failed != nil {
+		return failed
+	}
 	t, failed := p.settings()
 	if failed != nil {
 		return failed
 	}
-	command := words[0]
-	if err != nil && command != "panes" {
+	if err != nil && words[0] != "panes" {
 		return err
 	}
-	words = words[1:]
-	switch command {
+	t.ledger = l
+	switch words[0] {
 	case "status":
 		return p.status(l, t)
 	case "panes":
 		return t.panes(p.Out)
 	case "note":
-		return p.call(append([]string{"note"}, words...), p.Out)
+		return p.call(p.forward("note", a), p.Out)
 	case "wake":
-		words, message := cutFlag(words, "message")
-		if len(words) != 1 {
-			return errors.New("wake takes one agent; put the text after --message")
+		if len(a.words) == 0 {
+			return badUsage("wake takes an agent")
 		}
-		if message == "" {
-			message = "new message in your inbox: run ensemble inbox --agent " + words[0] + " --since-last-read"
+		text := a.value["message"]
+		if text == "" {
+			text = strings.Join(a.words[1:], " ")
 		}
-		return t.wake(words[0], message)
-	case "send", "task":
-		words, limit := cutFlag(words, "timeout")
-		timeout, err := seconds(limit)
-		if err != nil {
-			return err
-		}
-		id, err := p.send(t, words)
-		if id == "" || command == "send" {
-			return err
-		}
-		if err != nil {
-			fmt.Fprintln(p.Err, err) // an agent that reads its inbox without the ping can answer too
-		}
-		return p.wait(l, id, timeout)
+		return p.wake(t, ping{to: a.words[0], pane: a.value["pane"], text: text})
 	case "wait":
-		words, limit := cutFlag(words, "timeout")
-		timeout, err := seconds(limit)
-		if err != nil {
+		timeout, interval, err := a.times()
+		switch {
+		case err != nil:
 			return err
+		case len(a.words) != 1:
+			return badUsage("wait takes one message id")
 		}
-		if len(words) != 1 {
-			return errors.New("wait takes one message id")
-		}
-		return p.wait(l, words[0], timeout)
+		return p.wait(l, a.words[0], timeout, interval)
 	}
-	return errUsage
+	timeout, interval, err := a.times()
+	if err != nil {
+		return err
+	}
+	id, err := p.send(t, a)
+	if id == "" || words[0] == "send" && !a.on["wait"] {
+		return err
+	}
+	if err != nil {
+		fmt.Fprintln(p.Err, err) // an agent that reads its inbox without the ping can answer too
+	}
+	return p.wait(l, id, timeout, interval)
 }
 
 // call runs a command of the ledger, which prints its errors.
@@ -174,48 +184,46 @@ func (p Program) rootFlag() []string {
 }
 
 // idForm matches a message id in the output of send.
-var idForm = regexp.MustCompile(`msg_[A-Za-z0-9_-]{8,64}`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`msg_[A-Za-z0-9_-]{8,64}`) })
 
 // send writes the message and pings the pane. It writes the message even if the
 // pane is unknown.
-func (p Program) send(t settings, words []string) (id string, err error) {
+func (p Program) send(t settings, a args) (id string, err error) {
+	if len(a.words) == 0 {
+		return "", badUsage("send takes an agent and a message")
+	}
 	var out bytes.Buffer
-	if err := p.call(append([]string{"send"}, words...), &out); err != nil {
+	if err := p.call(p.forward("send", a), &out); err != nil {
 		return "", err
 	}
-	fmt.Fprint(p.Out, out.String())
-	id = idForm.FindString(out.String())
-	return id, t.wake(words[0], "new message "+id+" in your inbox: run ensemble inbox --agent "+words[0]+" --since-last-read")
+	var m struct{ MessageID, From, To, Type, ReplyTo string } // the sender may be a seat
+	if err := json.Unmarshal(out.Bytes(), &m); err != nil {
+		return "", fmt.Errorf("read the record of the message: %w", err)
+	}
+	text := fmt.Sprintf("sent to %s: %s", m.To, m.MessageID)
+	if m.ReplyTo != "" {
+		text += " (reply to " + m.ReplyTo + ")"
+	}
+	if _, err := fmt.Fprintln(p.Out, text); err != nil {
+		return m.MessageID, err
+	}
+	if a.on["no-wake"] {
+		return m.MessageID, nil
+	}
+	ask := ping{to: m.To, pane: a.value["pane"], text: fmt.Sprintf("%s from %s %s", m.Type, m.From, m.MessageID)}
+	if ask.waits = m.Type == "handoff" || m.Type == "question"; ask.waits {
+		ask.text += fmt.Sprintf(", answer: ensemble --root %s send %s RESULT --from %s --type result --reply-to %s", t.ledger.Root, m.From, m.To, m.MessageID)
+	}
+	return m.MessageID, p.wake(t, ask)
 }
 
-// cutFlag removes a flag and its value from words.
-func cutFlag(words []string, name string) (rest []string, value string) {
-	for i := 0; i < len(words); i++ {
-		switch {
-		case words[i] == "--":
-			return append(rest, words[i:]...), value
-		case words[i] == "--"+name && i+1 < len(words):
-			i++
-			value = words[i]
-		case strings.HasPrefix(words[i], "--"+name+"="):
-			value = strings.TrimPrefix(words[i], "--"+name+"=")
-		default:
-			rest = append(rest, words[i])
-		}
-	}
-	return rest, value
+// harmless reports whether no shell interprets a character.
+func harmless(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.,:/@+%", r)
 }
 
-func seconds(text string) (time.Duration, error) {
-	if text == "" {
-		return 10 * time.Minute, nil
-	}
-	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "s"), 64)
-	if err != nil || n <= 0 {
-		return 0, fmt.Errorf("--timeout %s: want a number of seconds", text)
-	}
-	return time.Duration(n * float64(time.Second)), nil
-}
+// maxComment bounds a ping, in characters: a long path, and how to answer, fit.
+const maxComment = 600
 
 // Comment turns a text into one line that is harmless in a shell, in case the
 // agent has exited and its pane shows a prompt. The line begins with #, and
@@ -223,30 +231,11 @@ func seconds(text string) (time.Duration, error) {
 // at its prompt.
 func Comment(text string) string {
 	safe := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.,:/@+%", r) {
+		if harmless(r) {
 			return r
 		}
 		return ' '
 	}, text)
 	line := []rune("# pi-ensemble: " + termtext.OneLine(safe))
-	return string(line[:min(len(line), 240)])
-}
-
-// tmux runs tmux and returns its output.
-func (s settings) tmux(words ...string) (string, error) {
-	if s.socket != "" {
-		words = append([]string{"-L", s.socket}, words...)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "tmux", append([]string{"-u"}, words...)...) // UTF-8 whatever the locale
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return "", errors.New("tmux is not installed")
-		}
-		return "", fmt.Errorf("tmux: %s", termtext.OneLine(errs.String()+" "+err.Error()))
-	}
-	return out.String(), nil
+	return string(line[:min(len(line), maxComment)])
 }

@@ -86,7 +86,7 @@ func (d *desk) tmux() (pane string, shown func() string) {
 	pane = strings.TrimSpace(run("new-session", "-d", "-x", "200", "-y", "50", "-P", "-F", "#{pane_id}", "cat"))
 	d.t.Cleanup(func() { run("kill-server") })
 	d.env["ENSEMBLE_TMUX_SOCKET"] = socket
-	return pane, func() string { return run("capture-pane", "-p", "-t", pane) }
+	return pane, func() string { return run("capture-pane", "-J", "-p", "-t", pane) }
 }
 
 func eventually(t *testing.T, what string, is func() bool) {
@@ -107,13 +107,17 @@ func TestSendPingsPane(t *testing.T) {
 	if out, errs, code := d.run("wake", "claude-lead", "--message", "look; rm -rf $HOME `x` \"!\" 'y'\n> z"); code != 0 || out != "" {
 		t.Fatalf("%d %s", code, errs)
 	}
-	eventually(t, "the ping", func() bool { return strings.Contains(shown(), "# pi-ensemble: look rm -rf HOME x y z\n") })
+	eventually(t, "the ping", func() bool {
+		return strings.Contains(shown(), "# pi-ensemble: new inbox item, run: ensemble --root "+d.dir) && strings.Contains(shown(), " inbox --agent claude-lead --since-last-read - look rm -rf HOME x y z")
+	})
 	out, errs, code := d.run("send", "claude-lead", "a long", "body", "--type", "question", "--from", "pi")
 	if code != 0 || !strings.HasPrefix(out, "sent to claude-lead: msg_") {
 		t.Fatalf("%d %s %s", code, out, errs)
 	}
-	id := idForm.FindString(out)
-	eventually(t, "the ping of a message", func() bool { return strings.Contains(shown(), id) })
+	id := idForm().FindString(out)
+	eventually(t, "the ping of a message", func() bool {
+		return strings.Contains(shown(), "question from pi "+id+", answer: ensemble --root "+d.dir+" send pi RESULT --from claude-lead --type result --reply-to "+id)
+	})
 	if strings.Contains(shown(), "a long body") || !strings.Contains(d.ensemble("inbox", "--agent", "claude-lead", "--peek"), "a long body") {
 		t.Error("the body belongs into the inbox, not on the screen")
 	}
@@ -166,7 +170,7 @@ func TestSendWithoutPaneWritesMessage(t *testing.T) {
 
 func TestWaitEndsWithAnswer(t *testing.T) {
 	d := newDesk(t)
-	question := func() string { return idForm.FindString(d.ensemble("send", "codex", "q", "--type", "question")) }
+	question := func() string { return idForm().FindString(d.ensemble("send", "codex", "q", "--type", "question")) }
 	for _, answer := range [][]string{
 		{"send", "pi", "here", "--from", "codex", "--type", "result", "--reply-to"},
 		{"send", "pi", "here", "--from", "codex", "--type", "note", "--reply-to"},
@@ -204,7 +208,7 @@ func TestTaskSendsPingsAndWaits(t *testing.T) {
 	d.env["ENSEMBLE_TMUX_CODEX_PANE"] = pane
 	go func() {
 		for range 100 {
-			if id := idForm.FindString(shown()); id != "" {
+			if id := idForm().FindString(shown()); id != "" {
 				d.ensemble("send", "pi", "done: see x.md", "--from", "codex", "--type", "result", "--reply-to", id)
 				return
 			}
@@ -233,7 +237,7 @@ func TestCommentIsHarmlessInShells(t *testing.T) {
 			t.Errorf("%s made %v, %v", sh, list, err)
 		}
 	}
-	if got := Comment(strings.Repeat("é", 1000)); len([]rune(got)) != 240 {
+	if got := Comment(strings.Repeat("é", 1000)); len([]rune(got)) != maxComment {
 		t.Error(len([]rune(got)))
 	}
 }

@@ -105,7 +105,9 @@ func (t *Tree) since(ctx context.Context, then snapshot, index string) ([]policy
 	if _, err := t.git(ctx, call{index: index}, "update-index", "-q", "--really-refresh"); err != nil {
 		return nil, err
 	}
-	differs, err := t.git(ctx, call{index: index}, "diff-files", "--name-only", "--no-renames", "--ignore-submodules=none", "-z")
+	// With none, git runs git status in a submodule, and the filters that its settings
+	// name, outside of the sandbox. The walk has seen what is in it.
+	differs, err := t.git(ctx, call{index: index}, "diff-files", "--name-only", "--no-renames", "--ignore-submodules=dirty", "-z")
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,9 @@ func (r Repo) Head(ctx context.Context) (string, error) {
 // Nothing is deleted, even on failure.
 func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again bool) error {
 	err := r.exclusive(ctx, func(r Repo) error {
+		if again {
+			_ = os.Remove(dir) // only if it is empty: a killed git had just made it
+		}
 		_, err := os.Lstat(dir)
 		switch {
 		case err == nil && again:
@@ -34,6 +38,9 @@ func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again boo
 		if _, err := r.commit(ctx, "refs/heads/"+branch); err == nil && again {
 			args = []string{"worktree", "add", "--quiet", "--", dir, branch}
 		}
+		if again { // git may have registered it, and locked it until it is whole
+			args = slices.Insert(args, 2, "--force", "--force")
+		}
 		_, err = r.git(ctx, call{}, args...)
 		return err
 	})
@@ -43,16 +50,26 @@ func (r Repo) Lasting(ctx context.Context, dir, branch, commit string, again boo
 	return nil
 }
 
+// adminOf returns git's folder of the work tree at dir. What works there can
+// change its .git: only a folder of this repository is accepted.
+func (r Repo) adminOf(dir string) (string, error) {
+	link, err := os.ReadFile(filepath.Join(dir, ".git"))
+	if err != nil {
+		return "", fmt.Errorf("%s exists, but is not a work tree: %w", dir, err)
+	}
+	admin, ok := strings.CutPrefix(strings.TrimSpace(string(link)), "gitdir: ")
+	if rel, err := filepath.Rel(filepath.Join(r.common, "worktrees"), admin); !ok || err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return "", fmt.Errorf("%s exists, but is not a work tree of %s", dir, r.Dir)
+	}
+	return admin, nil
+}
+
 // completeTree checks that the work tree at dir is on branch. A killed git leaves its
 // lock file; no other process uses it, because we hold the lock.
 func (r Repo) completeTree(ctx context.Context, dir, branch string) error {
-	link, err := os.ReadFile(filepath.Join(dir, ".git"))
+	admin, err := r.adminOf(dir)
 	if err != nil {
-		return fmt.Errorf("%s exists, but is not a work tree: %w", dir, err)
-	}
-	admin, ok := strings.CutPrefix(strings.TrimSpace(string(link)), "gitdir: ")
-	if rel, err := filepath.Rel(filepath.Join(r.common, "worktrees"), admin); !ok || err != nil || !filepath.IsLocal(rel) {
-		return fmt.Errorf("%s exists, but is not a work tree of %s", dir, r.Dir)
+		return err
 	}
 	locked, err := os.ReadFile(filepath.Join(admin, "locked"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -60,10 +77,12 @@ func (r Repo) completeTree(ctx context.Context, dir, branch string) error {
 	}
 	ref := "refs/heads/" + branch
 	if strings.TrimSpace(string(locked)) == "initializing" {
-		if _, err := r.git(ctx, call{gitDir: admin}, "symbolic-ref", "HEAD", ref); err != nil {
-			return err
+		for _, name := range []string{"HEAD.lock", "index.lock"} { // a dead git's
+			if err := os.Remove(filepath.Join(admin, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
-		if err := os.Remove(filepath.Join(admin, "index.lock")); err != nil && !errors.Is(err, fs.ErrNotExist) { // a dead git's
+		if _, err := r.git(ctx, call{gitDir: admin}, "symbolic-ref", "HEAD", ref); err != nil {
 			return err
 		}
 		if _, err := r.git(ctx, call{gitDir: admin, tree: dir}, "reset", "--quiet", "--hard", "--no-recurse-submodules"); err != nil {

@@ -43,8 +43,8 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 	if top != dir {
 		return r, &NotTop{dir, top}
 	}
-	if some, err := r.personsGit(ctx, "rev-list", "-n1", "--all"); err != nil || some == "" {
-		return r, errors.Join(fmt.Errorf("%s has no commit yet: make the first one", dir), err)
+	if err := r.hasCommit(ctx); err != nil {
+		return r, err
 	}
 	if r.excludes, err = r.personsGit(ctx, "config", "--path", "--get", "core.excludesFile"); err != nil {
 		if dirs, err := os.UserConfigDir(); err == nil { // git's default
@@ -59,6 +59,20 @@ func Open(ctx context.Context, dir string) (Repo, error) {
 		r.signs = slices.Contains([]string{"true", "yes", "on", "1", ""}, strings.ToLower(sign))
 	}
 	return r, r.who(ctx)
+}
+
+// hasCommit returns an error if there is no commit yet. It asks the refs and this
+// HEAD: rev-list --all fails where the HEAD of another work tree is half made, which
+// a killed git leaves and completeTree mends.
+func (r Repo) hasCommit(ctx context.Context) error {
+	some, err := r.personsGit(ctx, "for-each-ref", "--count=1", "--format=%(refname)")
+	if err == nil && some == "" {
+		some, _ = r.Head(ctx)
+	}
+	if err != nil || some == "" {
+		return errors.Join(fmt.Errorf("%s has no commit yet: make the first one", r.Dir), err)
+	}
+	return nil
 }
 
 // NotTop reports that a folder is not the top of its repository.
@@ -153,6 +167,22 @@ func (r Repo) Reach(ctx context.Context, remote string) error {
 		return fmt.Errorf("%s has no remote %q to push to; see: git remote -v", r.Dir, remote)
 	}
 	return nil
+}
+
+// RemoteURLs returns the URLs of a remote as git rewrites them: the one that is
+// pushed to, then the one that is fetched from. An address or a path is returned
+// unchanged.
+func (r Repo) RemoteURLs(ctx context.Context, remote string) ([]string, error) {
+	if strings.ContainsAny(remote, ":/") {
+		return []string{remote}, nil
+	}
+	push, err := r.personsGit(ctx, "remote", "get-url", "--push", "--", remote)
+	if err != nil {
+		return nil, fmt.Errorf("%s has no remote %q; see: git remote -v", r.Dir, remote)
+	}
+	fetch, err := r.personsGit(ctx, "remote", "get-url", "--", remote)
+	first, _, _ := strings.Cut(push, "\n")
+	return slices.Compact([]string{first, fetch}), err
 }
 
 func (r Repo) commit(ctx context.Context, name string) (string, error) {

@@ -1,9 +1,9 @@
 package contextreport
 
 import (
-	"cmp"
 	"errors"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/adapter/loads"
 	"aisync.dev/aisync/schema/spec"
@@ -95,6 +95,6 @@ func (q Question) largest(result loads.Result) []Portion {
 	for i := range out {
 		out[i].Tokens = tokens(out[i].Bytes)
 	}
-	slices.SortStableFunc(out, func(a, b Portion) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Bytes > out[j].Bytes })
 	return out[:min(largest, len(out))]
 }

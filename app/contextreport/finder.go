@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/adapter/loads"
+	"aisync.dev/aisync/internal/secret"
 )
 
 // finder finds what one program has twice.
@@ -21,7 +23,7 @@ type finder struct {
 }
 
 func (f *finder) add(kind loads.Kind, name string, kept, extra Place, is Relation, raw []byte) {
-	f.found = append(f.found, Duplicate{[]string{f.program}, kind, name, kept, extra, is, bytesDigest(raw)})
+	f.found = append(f.found, Duplicate{[]string{f.program}, kind, secret.Show(name), kept, extra, is, bytesDigest(raw)})
 }
 
 // imported finds files that the program takes by themselves and by an import.
@@ -174,7 +176,7 @@ func (f *finder) parts(r loads.Result) {
 	}
 	for _, key := range order {
 		list := byName[key]
-		slices.SortStableFunc(list, func(a, b found) int { return rank(a.place) - rank(b.place) })
+		sort.SliceStable(list, func(i, j int) bool { return rank(list[i].place) < rank(list[j].place) })
 		for _, extra := range list[1:] {
 			is := Differs
 			if extra.item.Digest == list[0].item.Digest {

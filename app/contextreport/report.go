@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"aisync.dev/aisync/adapter/loads"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -211,7 +212,7 @@ func (q Question) program(rt spec.Runtime, result loads.Result) Program {
 
 func (q Question) entry(i loads.Item) Entry {
 	e := Entry{
-		Kind: i.Kind, Name: i.Name, When: i.When, Paths: i.Paths, Digest: i.Digest, Start: i.Start, Total: i.Total,
+		Kind: i.Kind, Name: secret.Show(i.Name), When: i.When, Paths: i.Paths, Digest: i.Digest, Start: i.Start, Total: i.Total,
 		Bytes: i.Bytes, Tokens: tokens(i.Bytes), Later: i.Later, Cut: i.Cut, CutLine: i.CutLine, Broken: i.Broken, From: []Source{},
 	}
 	for _, f := range i.From {
@@ -292,7 +293,7 @@ func (q Question) others(id string, results []loads.Result) []Other {
 				n, there := at[k]
 				if !there {
 					n, at[k] = len(out), len(out)
-					out = append(out, Other{Kind: i.Kind, Name: i.Name, Path: i.From[0].Real, Origin: q.origin(i.From[0].Real)})
+					out = append(out, Other{Kind: i.Kind, Name: secret.Show(i.Name), Path: i.From[0].Real, Origin: q.origin(i.From[0].Real)})
 				}
 				if !slices.Contains(out[n].By, r.Program) {
 					out[n].By = append(out[n].By, r.Program)

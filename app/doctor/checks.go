@@ -28,6 +28,8 @@ func Checks() []Check {
 		{Name: "loads-once", Doc: "no program loads a text, a skill or a server twice", Run: checkLoadsOnce},
 		{Name: "context", Doc: "what programs load at their start fits their budgets in the spec, and none cuts off a text", Run: checkContext},
 		{Name: "runs", Doc: "runs are readable, and their workers are in the recorded state", Run: checkRuns},
+		{Name: "claims", Doc: "the claims in the ledger are of agents that may be at work", Run: checkClaims},
+		{Name: "work-trees", Doc: "no more work trees of tasks and runs are kept than the spec allows", Run: checkWorkTrees},
 		{Name: "contents", Doc: "what can be verified has the right bytes", Deep: true, Limit: -1, Run: checkContents},
 	}
 }
@@ -48,12 +50,13 @@ var (
 	portFamily     = Family{Name: "port-NAME", Doc: "%s is held by the service, and open only as the spec says", Each: "its port"}
 	endpointFamily = Family{Name: "endpoint-NAME", Doc: "%s names its models", Each: "its endpoint"}
 	promptFamily   = Family{Name: "prompt-NAME", Doc: "a prompt to %s brings tokens", Each: "it", Deep: "a prompt to each of its models does"}
+	mcpFamily      = Family{Name: "mcp-NAME", Doc: "%s names its tools", Each: "each MCP server, once you said yes,", Only: true}
 	agentFamily    = Family{Name: "agent-ID", Doc: "%s gets an answer from its service", Each: "the program of each runtime", Only: true}
 )
 
 // Families returns the kinds of checks of runtimes and services.
 func Families() []Family {
-	return []Family{runtimeFamily, serviceFamily, portFamily, endpointFamily, promptFamily, agentFamily}
+	return []Family{runtimeFamily, serviceFamily, portFamily, endpointFamily, promptFamily, mcpFamily, agentFamily}
 }
 
 // Help returns the lines that describe f in --help: each but the first is indented
@@ -82,6 +85,9 @@ func (e *Env) Checks() []Check {
 	list := slices.DeleteFunc(Checks(), func(c Check) bool { return c.Deep && !e.options.Deep || c.Network && e.offline })
 	list = append(list, e.runtimeChecks()...)
 	list = append(list, e.serviceChecks()...)
+	if e.options.Deep {
+		list = append(list, e.mcpChecks()...)
+	}
 	if e.options.Deep && !e.options.NoPrompt {
 		list = append(list, e.agentChecks()...)
 	}

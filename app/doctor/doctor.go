@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -85,6 +86,7 @@ type Env struct {
 	store    *reconcile.Store // valid where storeErr is nil
 	storeErr error
 	services stack.ServiceManager
+	start    []MCPServer // that the person wants started
 
 	// These are worked out when they are first asked for, once.
 	plan          func() (*stack.View, *reconcile.Plan, error) // what an apply would do
@@ -148,7 +150,9 @@ func Examine(ctx context.Context, e *Env, list []Check) []Result {
 		wait.Go(func() {
 			o := runWithin(ctx, c, e)
 			findings := append([]Finding{}, o.Findings...) // never null in JSON
-			slices.SortStableFunc(findings, func(a, b Finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
+			sort.SliceStable(findings, func(i, j int) bool {
+				return slices.Index(levels, findings[i].Level) < slices.Index(levels, findings[j].Level)
+			})
 			result := "ok"
 			if len(findings) > 0 {
 				result = findings[0].Level

@@ -35,6 +35,10 @@ func checkDrift(ctx context.Context, e *Env) Outcome {
 	}
 	var out []Finding
 	var waiting []string
+	next := "aisync apply"
+	for _, c := range plan.Conflicts {
+		out = append(out, fail(c.Hint, "the specs contradict themselves: %s %s", c.Address, c.Reason))
+	}
 	for _, c := range plan.Changes {
 		addr := c.Target.Resource.Address
 		if slices.Contains(checkedElsewhere, addr.Kind()) {
@@ -47,8 +51,13 @@ func checkDrift(ctx context.Context, e *Env) Outcome {
 			out = append(out, level("aisync apply, which reads it", "%s%s is another file than the model, and its bytes were never compared", origin(c), addr))
 		case c.Action == reconcile.None, c.Action == reconcile.Accept, c.Action == reconcile.Release:
 		case c.Drift():
-			name := shellquote.Terminal(string(addr))
-			out = append(out, level("aisync apply --restore --target "+name+", or aisync adopt "+name+" to keep it so", "%s%s is not as it was made: %s", origin(c), addr, c.Meaning()))
+			if c.Action == reconcile.Clash {
+				next = "aisync apply --keep-going"
+			}
+			out = append(out, level(choices(c), "%s%s is not as it was made: %s", origin(c), addr, c.Meaning()))
+		case c.Action == reconcile.Clash:
+			next = "aisync apply --keep-going"
+			out = append(out, level(choices(c), "%s%s is undecided: %s", origin(c), addr, c.Meaning()))
 		default:
 			waiting = append(waiting, fmt.Sprintf("%s%s: %s", origin(c), addr, c.Meaning()))
 		}
@@ -57,9 +66,28 @@ func checkDrift(ctx context.Context, e *Env) Outcome {
 		if n > maxPendingShown+1 {
 			waiting = append(waiting[:maxPendingShown], fmt.Sprintf("and %d more", n-maxPendingShown))
 		}
-		out = append(out, level("aisync apply", "not done yet:\n%s", strings.Join(waiting, "\n")))
+		out = append(out, level(next, "not done yet:\n%s", strings.Join(waiting, "\n")))
 	}
 	return found(append(out, e.unsupported(plan)...)...)
+}
+
+// choices names the commands that decide about c; "" where none does, and c's
+// meaning says what to do by hand.
+func choices(c reconcile.Change) string {
+	name := shellquote.Terminal(string(c.Target.Resource.Address))
+	var out []string
+	switch {
+	case c.Action != reconcile.Clash:
+		return "aisync apply --target " + name
+	case c.DecidedBy(reconcile.Choice{Restore: true}):
+		out = append(out, "aisync apply --restore --target "+name)
+	case c.DecidedBy(reconcile.Choice{Force: true}):
+		out = append(out, "aisync apply --force --target "+name)
+	}
+	if c.DecidedBy(reconcile.Choice{Adopt: true}) {
+		out = append(out, "aisync adopt "+name+" to keep it so")
+	}
+	return strings.Join(out, ", or ")
 }
 
 // brokenInput returns a finding where the specs, the records or the locks are

@@ -151,12 +151,21 @@ func checkMemory(ctx context.Context, e *Env) Outcome {
 	for _, l := range loads {
 		names = append(names, l.Name)
 	}
-	fix := "aisync models fit says what would make it fit"
-	switch v := hosts.Fit(loads, e.facts); v.Level {
-	case hosts.No:
-		return found(fail(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
-	case hosts.Tight:
-		return found(warn(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+	f, err := inv.View.Facts() // with what the spec tells of the machine
+	if err != nil {
+		return found(skip("not checked: %v", err))
 	}
-	return Outcome{}
+	fix := "aisync models fit says what would make it fit"
+	v := hosts.Fit(loads, f)
+	var out []Finding
+	switch v.Level {
+	case hosts.No:
+		out = append(out, fail(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+	case hosts.Tight, hosts.Unknown:
+		out = append(out, warn(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+	}
+	for _, note := range v.Notes {
+		out = append(out, warn("aisync models fit shows where the models lie", "%s", note))
+	}
+	return found(append(out, e.checkDevices(ctx, v, loads, f)...)...)
 }

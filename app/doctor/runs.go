@@ -10,8 +10,9 @@ import (
 
 	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
-	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/run/report"
+	"aisync.dev/aisync/agents/supervise"
+	"aisync.dev/aisync/agents/worker"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/schema"
 )
@@ -37,7 +38,7 @@ func checkRuns(_ context.Context, e *Env) Outcome {
 	for _, err := range store.CheckFiles() {
 		out = append(out, fail("mend the file, or move it away and run: aisync run init", "%v", err))
 	}
-	if _, warnings := runs.ActiveRun(store); len(warnings) > 0 {
+	if _, warnings := report.Active(store); len(warnings) > 0 {
 		out = append(out, warn("aisync run list; the next aisync run start points to another", "%s", warnings[0]))
 	}
 	ids, _, err := store.Runs()
@@ -49,10 +50,17 @@ func checkRuns(_ context.Context, e *Env) Outcome {
 		out = append(out, checkRun(store, id, kept)...)
 	}
 	if text := retentionText(kept); text != "" {
+		if kept[sandboxed] > 0 {
+			text += fmt.Sprintf("; %d of them in a sandbox", kept[sandboxed])
+		}
 		out = append(out, Finding{Level: "ok", What: "workers: " + text})
 	}
 	return found(out...)
 }
+
+// sandboxed counts, among the states of workers, those that have the rights of a
+// sandbox, not the person's.
+const sandboxed runs.Retention = "in a sandbox"
 
 // checkLegacyRuns reports folders of the predecessor.
 func checkLegacyRuns(workspace, home string) []Finding {
@@ -86,6 +94,9 @@ func checkRun(store *runs.Store, id string, kept map[runs.Retention]int) []Findi
 	for i := range s.Workers {
 		w := &s.Workers[i]
 		kept[w.Retention]++
+		if w.Substrate != runs.External && worker.InSandbox(supervise.Folder(r, w.ID), w.Owner) {
+			kept[sandboxed]++
+		}
 		out = append(out, checkWorker(r, s, w)...)
 	}
 	if old, err := r.OldLogs(s); err == nil && len(old) > 0 {
@@ -105,6 +116,9 @@ func checkWorker(r *runs.Run, s *runs.State, w *runs.Worker) []Finding {
 		if n := len(w.Moves); n > 0 {
 			why = ": " + w.Moves[n-1].Reason
 		}
+		if o, err := worker.Observe(process.System(), supervise.Folder(r, w.ID), w.Owner); w.Substrate != runs.External && err == nil && o.Keeper == worker.Here && !o.Gone() {
+			return []Finding{warn("look at its log; to end it: aisync run stop "+w.ID+at, "%s is not in the recorded state%s; %s", who, why, o)}
+		}
 		return []Finding{warn("look at its log and process, then: aisync run worker confirm "+w.ID+at+" --reason WHAT", "%s is not in the recorded state%s", who, why)}
 	}
 	if w.Substrate == runs.External {
@@ -117,7 +131,19 @@ func checkWorker(r *runs.Run, s *runs.State, w *runs.Worker) []Finding {
 	if err != nil {
 		return []Finding{warn("look at the file; nothing is closed by a guess", "%s: %v", who, err)}
 	}
+	if trouble := supervise.TroubleOf(r, s, w, o); trouble != nil {
+		return []Finding{warn(trouble.Fix, "%s: %s", who, trouble.What)}
+	}
 	lives := !o.Gone()
+	if o.Job != nil && o.Job.Agent && o.Keeper == worker.Gone && w.Retention != runs.Closed {
+		if left := worker.Leftovers(process.System(), w.Owner)[w.Owner]; len(left) > 0 {
+			fix := clean
+			if w.Retention == runs.Active || w.Retention == runs.CompletedRetained {
+				fix = letGo + ", then: " + clean
+			}
+			return []Finding{warn(fix, "%s: its agent has ended and left running: %s", who, worker.Names(left))}
+		}
+	}
 	switch {
 	case w.Retention == runs.Active && s.Over() && lives:
 		return []Finding{warn(letGo+", then: "+clean, "%s is a leak: %s, and the run is %s", who, o, s.Contract.Status)}

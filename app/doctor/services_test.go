@@ -9,6 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
+	"aisync.dev/aisync/agents/keeper"
+	"aisync.dev/aisync/agents/lease"
+	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/app/doctor"
 	"aisync.dev/aisync/app/stack"
@@ -170,6 +175,31 @@ func TestValidatorsOfAProgramAreRun(t *testing.T) {
 				t.Errorf("%s\n%s", r.Result, text(r))
 			}
 		})
+	}
+}
+
+func TestClaimsAreExamined(t *testing.T) {
+	s := machine(t)
+	l, _, err := ledger.Init(s.Path("p"), "pi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := lease.Holder{Runtime: "codex", PID: 1, Start: 1, Place: keeper.Here(process.System())} // another process has that number
+	claim := func(agent string, h lease.Holder) {
+		t.Helper()
+		l.Leases = &lease.Leases{Table: process.System(), Project: l.Root, Clock: clock.Now, Holder: func() (lease.Holder, bool) { return h, h.PID != 0 }}
+		if _, err := l.ClaimAll(agent, []string{"src/" + agent}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim("person", lease.Holder{})
+	if r := examine(t, s, doctor.Options{})["claims"]; r.Result != "ok" {
+		t.Errorf("%s\n%s", r.Result, text(r))
+	}
+	claim("codex", ended)
+	r := examine(t, s, doctor.Options{})["claims"]
+	if r.Result != "warn" || !strings.Contains(text(r), "src/codex is ended: its agent, codex") || strings.Contains(text(r), "src/person") || !strings.Contains(text(r), "aisync ledger release "+s.Path("p/src/codex")+" --agent codex") {
+		t.Errorf("%s\n%s", r.Result, text(r))
 	}
 }
 

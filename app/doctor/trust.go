@@ -24,7 +24,11 @@ func checkTrust(ctx context.Context, e *Env) Outcome {
 	}
 	var out []Finding
 	if _, undecided := v.Effects(plan); len(undecided) > 0 {
-		out = append(out, warn("aisync apply", "%s for your yes; aisync plan lists them", effects.Waiting(len(undecided))))
+		next := "aisync apply"
+		if len(plan.Undecided())+len(plan.Conflicts) > 0 {
+			next = "aisync apply --keep-going --trust, after reading them" // without these flags it waits for the conflicts
+		}
+		out = append(out, warn(next, "%s for your yes; aisync plan lists them", effects.Waiting(len(undecided))))
 	}
 	for _, r := range v.NotTrusted(plan) {
 		out = append(out, warn(r.Do, "%s: %s", r.Runtime, stack.TrustText(r)))

@@ -34,7 +34,8 @@ type Report struct {
 	Owners        []reconcile.Owner `json:"owners"`
 	Notes         []reconcile.Note  `json:"notes"`
 
-	Prefix    string   `json:"-"` // of the project in its repository: "" or "tools/x/"
+	Prefix    string `json:"-"` // of the project in its repository: "" or "tools/x/"
+	nested    func(file string) string
 	Unmatched []string `json:"-"` // patterns of what to leave out that match nothing which differs
 }
 
@@ -98,6 +99,7 @@ func Of(ctx context.Context, v *stack.View, o Options) (*Report, error) {
 	if o.Repository && v.Places.Project != "" {
 		r.Prefix = v.Repository().Prefix()
 	}
+	r.nested = func(file string) string { return nestedSpec(v.Cwd, v.Places.Project, file) }
 	return r, nil
 }
 
@@ -146,7 +148,25 @@ func compare(ctx context.Context, v *stack.View, p *reconcile.Plan, ignore []str
 	for _, d := range p.Doc(reconcile.PlanMeta{}, nil).Changes {
 		docs[d.Address] = d
 	}
+	ignored := func(a reconcile.Address) bool {
+		skip := false
+		for i, pattern := range ignore {
+			if a.Match(pattern) {
+				matched[i], skip = true, true
+			}
+		}
+		if skip {
+			r.Ignored++
+		}
+		return skip
+	}
+	for _, c := range p.Conflicts {
+		if !ignored(c.Address) {
+			r.Pending = append(r.Pending, contradiction(c))
+		}
+	}
 	local := notSetUp(ctx, v, p)
+	skill := meaning.Skills(p)
 	for _, c := range p.Changes {
 		if local[c.Target.Resource.Address] {
 			r.NotSetUp++
@@ -159,17 +179,10 @@ func compare(ctx context.Context, v *stack.View, p *reconcile.Plan, ignore []str
 		if !ok {
 			continue
 		}
-		skip := false
-		for i, pattern := range ignore {
-			if c.Target.Resource.Address.Match(pattern) {
-				matched[i], skip = true, true
-			}
-		}
-		if skip {
-			r.Ignored++
+		if ignored(doc.Address) {
 			continue
 		}
-		doc.Meaning = meaning.Of(c)
+		doc.Meaning, doc.Skill = meaning.Of(c), skill(doc.Address)
 		d := Difference{ChangeDoc: doc, File: doc.Address.Name(), Places: placesOf(ctx, v, c), Untracked: c.Target.Stray}
 		if len(d.Places) > 0 {
 			d.Line = d.Places[0].Line
@@ -196,6 +209,19 @@ func compare(ctx context.Context, v *stack.View, p *reconcile.Plan, ignore []str
 		}
 	}
 	return r, nil
+}
+
+// contradiction returns what is pending where a spec contradicts itself: no apply
+// writes it before a person has decided.
+func contradiction(c reconcile.Conflict) Difference {
+	meaning := c.Reason
+	if c.Key != "" {
+		meaning = string(c.Key) + " " + meaning
+	}
+	return Difference{File: c.Address.Name(), ChangeDoc: reconcile.ChangeDoc{
+		Address: c.Address, Kind: c.Address.Kind(), Owners: []string{}, Action: reconcile.Clash,
+		Meaning: "the spec contradicts itself: " + meaning, Pending: true, Origin: c.Origin, Leaves: []reconcile.LeafDoc{},
+	}}
 }
 
 // notSetUp returns the targets that git does not carry and no apply has made here

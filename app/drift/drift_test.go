@@ -56,6 +56,11 @@ func TestReportTellsDriftFromPending(t *testing.T) {
 			s.Write(rule, "# mine\n")
 			s.Write(stacktest.Rule, "# Z\n")
 		}, x, x, ""},
+		"a spec that contradicts itself": {func(s *stacktest.Stage) {
+			s.Write("rules/languages/x/runtimes/claude/settings.json", `{"model": "opus"}`)
+			s.Write("rules/teams/y/runtimes/claude/settings.json", `{"model": "haiku"}`)
+			s.Write("p/aisync.cue", strings.Replace(s.Read("p/aisync.cue"), "bundles:", "teams: [\"rules//y\"], bundles:", 1))
+		}, "", "file:.claude/settings.json", ""},
 		"another file beside ours": {func(s *stacktest.Stage) { s.Write("p/.claude/rules/stray.md", "x\n") }, "file:.claude/rules/stray.md", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -86,7 +86,7 @@ func Projects(ctx context.Context, m *stack.Machine) ([]string, error) {
 			switch name := d.Name(); {
 			case d.IsDir() && path != dir && (name[0] == '.' || name == "node_modules" || name == "vendor" || strings.Count(rel, string(filepath.Separator)) >= projectDepth):
 				return filepath.SkipDir
-			case d.Type().IsRegular() && name == place.SpecFile && !seen[path]:
+			case d.Type().IsRegular() && name == place.SpecFile && !seen[path] && !place.Nested(filepath.Dir(path)):
 				seen[path] = true
 				out = append(out, filepath.Dir(path))
 			}

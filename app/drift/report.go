@@ -3,6 +3,7 @@ package drift
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 
 	"aisync.dev/aisync/app/stack/place"
 )
@@ -24,8 +25,24 @@ func (r *Report) At(d Difference) (file string, line int, ok bool) {
 	}
 	for _, o := range d.Origin {
 		if path.Base(o.File) == place.SpecFile {
-			return path.Join(r.Prefix, place.SpecFile), o.Line, true
+			spec := place.SpecFile
+			if r.nested != nil {
+				spec = r.nested(o.File)
+			}
+			return path.Join(r.Prefix, spec), o.Line, true
 		}
 	}
 	return "", 0, false
+}
+
+// nestedSpec returns a spec, as named from cwd, as a path below the project: that
+// of a folder, or the root's.
+func nestedSpec(cwd, project, file string) string {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(cwd, file)
+	}
+	if rel, err := filepath.Rel(project, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return place.SpecFile
 }

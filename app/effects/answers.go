@@ -69,7 +69,7 @@ func Hold(all, undecided []Effect) func(reconcile.Address, reconcile.LeafKey) st
 			switch {
 			case a.InProject() && name == e.File && touches(e, key),
 				a.InProject() && slices.Contains(e.named, name),
-				slices.Contains(e.asks, a) && (e.Class != Trusts || string(key) == e.Key):
+				slices.Contains(e.asks, a) && (!e.entry || string(key) == e.Key):
 				return Waits + ": " + e.Program + " " + e.Text
 			}
 		}

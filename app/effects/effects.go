@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/reconcile"
@@ -52,6 +53,7 @@ type Effect struct {
 
 	named  []string            // files of the project that it names or that are loaded as code
 	asks   []reconcile.Address // targets of a plan that cause it, besides File and named
+	entry  bool                // an entry in a file outside the project causes it: Key
 	whole  bool                // all of File causes it
 	in     []setting           // the settings of File that cause it; none if all of it does
 	local  bool                // File holds the program's answers from its user, and git does not carry it
@@ -74,20 +76,19 @@ func (e *Effect) seal(files []string, parts ...string) {
 // sorted orders effects for reading: by program, the gravest class first,
 // without duplicates.
 func sorted(list []Effect) []Effect {
-	slices.SortStableFunc(list, func(a, b Effect) int {
-		if c := strings.Compare(a.Program, b.Program); c != 0 {
-			return c
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		switch {
+		case a.Program != b.Program:
+			return a.Program < b.Program
+		case a.Class != b.Class:
+			return a.Class < b.Class
+		case a.Class == Loosens && len(a.Text) != len(b.Text):
+			return len(a.Text) < len(b.Text) // the widest permission is the shortest: Bash(*)
+		case a.File != b.File:
+			return a.File < b.File
 		}
-		if a.Class != b.Class {
-			return int(a.Class) - int(b.Class)
-		}
-		if n := len(a.Text) - len(b.Text); a.Class == Loosens && n != 0 {
-			return n // the widest permission is the shortest: Bash(*)
-		}
-		if c := strings.Compare(a.File, b.File); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Text, b.Text)
+		return a.Text < b.Text
 	})
 	return slices.CompactFunc(list, func(a, b Effect) bool { return a.Program == b.Program && a.Digest == b.Digest })
 }

@@ -254,8 +254,8 @@ func TestUndecided(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	hook := Effect{Program: "agent", File: "agent.json", Key: "/hooks/Start", named: []string{"hooks/x.sh"}}
-	trust := Effect{Program: "agent", Class: Trusts, File: "~/.agent.json", Key: "/p", asks: []reconcile.Address{"file:~/.agent.json"}}
-	other := Effect{Program: "other", Class: Trusts, File: "~/.other.json", Key: "/p", asks: []reconcile.Address{"file:~/.other.json"}}
+	trust := Effect{Program: "agent", Class: Trusts, File: "~/.agent.json", Key: "/p", asks: []reconcile.Address{"file:~/.agent.json"}, entry: true}
+	other := Effect{Program: "other", Class: Trusts, File: "~/.other.json", Key: "/p", asks: []reconcile.Address{"file:~/.other.json"}, entry: true}
 	hold := Hold([]Effect{hook, trust, other}, []Effect{hook})
 	for _, c := range []struct {
 		address reconcile.Address

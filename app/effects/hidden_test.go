@@ -178,10 +178,10 @@ func TestAnOddPackageIsNamed(t *testing.T) {
 
 // A text of nothing but beginnings of commands is looked through once.
 func TestInlineCommandsTakeOneLook(t *testing.T) {
-	if got := inlineCommands(strings.Repeat("!{", 1<<20)); len(got) != 1 {
+	if got := InlineCommands(strings.Repeat("!{", 1<<20)); len(got) != 1 {
 		t.Errorf("%d commands", len(got))
 	}
-	if got := inlineCommands(strings.Repeat("!`", 1<<20) + strings.Repeat("!{}", 1<<20)); len(got) > 2 {
+	if got := InlineCommands(strings.Repeat("!`", 1<<20) + strings.Repeat("!{}", 1<<20)); len(got) > 2 {
 		t.Errorf("%d commands", len(got))
 	}
 }

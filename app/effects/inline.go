@@ -6,12 +6,12 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// inlineCommands are the commands in the text of a command, agent or skill that
+// InlineCommands are the commands in the text of a command, agent or skill that
 // programs replace by their output: !`git status` and !{git status}.
 // https://code.claude.com/docs/en/slash-commands,
 // https://opencode.ai/docs/commands,
 // https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/custom-commands.md
-func inlineCommands(text string) []string {
+func InlineCommands(text string) []string {
 	var out []string
 	seen := map[string]bool{}
 	for {
@@ -66,7 +66,7 @@ func (t *tree) inline(program string, o spec.Obeyed, name string, doc []byte, li
 			}
 		}
 	}
-	commands := inlineCommands(strings.Join(texts, "\n"))
+	commands := InlineCommands(strings.Join(texts, "\n"))
 	if len(commands) == 0 {
 		return nil
 	}

@@ -25,13 +25,6 @@ type Project struct {
 	Launches []Launch               // what "aisync launch" starts because of the project's sources
 }
 
-// Trust is an entry by which a program no longer asks about the folder.
-type Trust struct {
-	Runtime string
-	Address reconcile.Address
-	Key     reconcile.LeafKey
-}
-
 // Launch is a program that a source of the project describes.
 type Launch struct {
 	Runtime, Command, Digest string // Digest: of the whole description
@@ -52,13 +45,13 @@ func Of(p Project, r reconcile.ReadEnv, plan *reconcile.Plan) []Effect {
 			}
 		}
 	}
-	trusted := trusts(p.Trusts, plan)
+	trusted := t.trusts(p.Trusts, plan)
 	for _, rt := range p.Runtimes {
 		if rt.Local { // its driver counts
 			continue
 		}
 		list := obeys(rt)
-		if i := slices.IndexFunc(trusted, func(e Effect) bool { return e.Program == rt.ID }); i >= 0 {
+		if i := slices.IndexFunc(trusted, func(e Effect) bool { return e.Program == rt.ID && e.Class == Trusts }); i >= 0 {
 			whole := true // an entry for a folder counts in those below it
 			if list, whole = t.nested(list); !whole {
 				trusted[i].Text += "; it has too many folders to examine all of them"
@@ -239,33 +232,6 @@ func (t *tree) finished(e Effect, in []setting, parts ...string) Effect {
 func worksOn(permission string) bool {
 	tool, _, ok := strings.Cut(strings.ToLower(permission), "(")
 	return ok && !strings.ContainsAny(tool, " /.") && !slices.ContainsFunc([]string{"bash", "shell", "command", "exec", "run"}, func(s string) bool { return strings.Contains(tool, s) })
-}
-
-// trusts are the entries of plan by which programs trust the folder.
-func trusts(entries []Trust, plan *reconcile.Plan) []Effect {
-	if plan == nil {
-		return nil
-	}
-	var out []Effect
-	for _, entry := range entries {
-		for _, c := range plan.Changes {
-			if !c.Target.Is(entry.Address) {
-				continue
-			}
-			for _, l := range c.Leaves {
-				if l.Key != entry.Key || l.Want == nil {
-					continue
-				}
-				e := Effect{
-					Program: entry.Runtime, Class: Trusts, Text: "no longer asks whether you trust this folder",
-					File: entry.Address.Name(), Key: string(l.Key), Origin: l.Want.Origin, asks: []reconcile.Address{entry.Address},
-				}
-				e.seal(nil, string(l.Key))
-				out = append(out, e)
-			}
-		}
-	}
-	return out
 }
 
 // maxCode bounds the code that is searched for file names, in bytes.

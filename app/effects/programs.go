@@ -55,5 +55,8 @@ func (t *tree) runnable(name string) bool {
 	if slices.Contains(codeNames, path.Ext(name)) {
 		return true
 	}
+	if file.WritesText(a.change) {
+		return false // without reading its source
+	}
 	return (a.change.Writes() || a.info == nil || file.MayExecute(a.change, a.info)) && t.outcome(a).exec
 }

@@ -80,21 +80,39 @@ func newTree(root string, r reconcile.ReadEnv, p *reconcile.Plan) *tree {
 		}
 	}
 	t.names = slices.Sorted(maps.Keys(t.after))
-	folders := map[string]string{} // links resolved
+	folders := map[string]holder{}
 	for _, name := range t.names {
 		a := t.after[name]
-		a.info, _ = os.Lstat(t.path(name))
 		dir, base := path.Split(name)
-		if _, ok := folders[dir]; !ok {
-			folders[dir] = t.resolve(path.Clean(dir))
+		in, ok := folders[dir]
+		if !ok {
+			in = t.holder(path.Clean(dir))
+			folders[dir] = in
 		}
-		real := path.Join(folders[dir], base)
-		if len(t.links) > 0 || a.info != nil && a.info.Mode()&fs.ModeSymlink != 0 {
+		if in.there {
+			a.info, _ = os.Lstat(t.path(name))
+		}
+		real := path.Join(in.real, base)
+		if in.linked || t.links[name] != "" || a.info != nil && a.info.Mode()&fs.ModeSymlink != 0 {
 			real = t.resolve(name)
 		}
 		t.real[real] = name
 	}
 	return t
+}
+
+// holder is the folder of a planned file.
+type holder struct {
+	real   string // with links resolved, planned ones included
+	linked bool   // a link leads to it
+	there  bool   // files may lie in it now
+}
+
+func (t *tree) holder(dir string) holder {
+	_, err := os.Stat(t.path(dir))
+	f := holder{real: t.resolve(dir), there: !errors.Is(err, fs.ErrNotExist)}
+	f.linked = path.Clean(f.real) != dir
+	return f
 }
 
 // outcome returns a after the plan.

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,12 +13,14 @@ type Server struct {
 	Name    string
 	Command []string // with its arguments
 	URL     string
-	Words   []string // names and values of its environment and headers, and the variables that provide them
+	Words   []string // names and values of its environment and headers, the variables that provide them, and its other texts
 }
 
 // The names of settings that describe a server.
 var (
-	serverNames  = []string{"command", "args", "url", "httpUrl", "serverUrl", "type", "enabled", "env", "environment", "headers", "http_headers", "env_http_headers", "env_vars", "bearer_token_env_var"}
+	serverNames = []string{"command", "args", "url", "httpUrl", "serverUrl", "type", "enabled", "env", "environment", "headers", "http_headers", "env_http_headers", "env_vars", "bearer_token_env_var", "cwd",
+		"timeout", "startup_timeout_sec", "tool_timeout_sec", "discoveryTimeoutMs", "tools", "includeTools", "excludeTools", "enabled_tools", "disabled_tools", "available_tools",
+		"oauth", "auth", "clientId", "client_id", "CLIENT_ID", "oauthClientId", "scope", "scopes"}
 	serverValues = []string{"stdio", "local", "http", "remote", "streamable-http", "sse"}
 )
 
@@ -39,20 +42,37 @@ func (s Server) Is(e Effect) bool {
 				return false
 			}
 		}
-		switch v, isText := set.value.(string); {
+		v, isText := set.value.(string)
+		v = inSpec(v)
+		switch {
 		case names[0] == "command" && isText:
 			command = append(command, v)
 		case names[0] == "args" && isText:
 			args = append(args, v)
-		case names[0] == "enabled" && set.value == true, empty(set.value):
+		case names[len(names)-1] == "enabled", strings.Contains(strings.ToLower(names[0]), "timeout"), empty(set.value):
 		case !isText:
 			return false
-		case v == s.URL, slices.Contains(s.Words, v), slices.Contains(serverValues, v):
+		case v == inSpec(s.URL), slices.ContainsFunc(s.Words, func(w string) bool { return inSpec(w) == v }), slices.Contains(serverValues, v):
+		case names[0] == "tools" && v == "*":
+		case names[0] == "bearer_token_env_var" && slices.Contains(s.Words, "Bearer ${"+v+"}"):
 		case !slices.ContainsFunc(s.Words, func(w string) bool { return refersTo(v, w) }):
 			return false
 		}
 	}
-	return slices.Equal(slices.Concat(command, args), s.Command)
+	typed := slices.Clone(s.Command)
+	for i := range typed {
+		typed[i] = inSpec(typed[i])
+	}
+	return slices.Equal(slices.Concat(command, args), typed)
+}
+
+// programReference is a reference to a variable as programs write it.
+var programReference = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// inSpec is a text of a program's file or of a spec with references in the form
+// of a spec; the project's folder is the one in which a server starts.
+func inSpec(text string) string {
+	return strings.ReplaceAll(programReference.ReplaceAllString(text, "${$1}"), "${workspaceFolder}", ".")
 }
 
 // refersTo reports whether v is a program's reference to the variable name.

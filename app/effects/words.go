@@ -1,14 +1,13 @@
 package effects
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/internal/shellquote"
-	"aisync.dev/aisync/providers/file"
 )
 
 // maxText bounds the part of a value that is shown, in bytes.
@@ -69,11 +68,11 @@ func told(group []setting, n int, name string, shown []bool) []string {
 			continue
 		}
 		at := n + i
-		var words []string
+		var words, args []string
 		beside := func(of func(arg setting) bool) {
 			for k, arg := range group {
 				if of(arg) {
-					words, shown[k] = append(words, shellquote.Word(text(arg))), true
+					args, shown[k] = append(args, scalar(arg)), true
 				}
 			}
 		}
@@ -93,6 +92,9 @@ func told(group []setting, n int, name string, shown []bool) []string {
 		default:
 			continue
 		}
+		for _, arg := range secret.ShowArgs(args) {
+			words = append(words, shellquote.Word(arg))
+		}
 		if line := strings.Join(words, " "); !slices.Contains(found, line) {
 			found = append(found, line)
 		}
@@ -100,34 +102,15 @@ func told(group []setting, n int, name string, shown []bool) []string {
 	return found
 }
 
-// text is a scalar as people write it; a value under the name of a secret is
-// hidden.
-func text(s setting) string {
+// text is a scalar as people write it, without its secrets.
+func text(s setting) string { return secret.Show(scalar(s), s.path...) }
+
+// scalar is s as people write it.
+func scalar(s setting) string {
 	if v, ok := s.value.(string); ok {
-		b, _ := json.Marshal(v) // a string: cannot fail
-		name := ""
-		if len(s.path) > 0 && !runnable(s.path[len(s.path)-1], v) {
-			name = s.path[len(s.path)-1]
-		}
-		var shown string
-		if json.Unmarshal(file.Redact(name, b), &shown) == nil {
-			return shown
-		}
-		return ""
+		return v
 	}
 	return s.canonical()
-}
-
-// runnable reports whether v, under name, is rather a command than a secret:
-// apiKeyHelper names a command, and a password has no pipe.
-func runnable(name, v string) bool {
-	name = strings.ToLower(name)
-	for _, end := range []string{"helper", "helpers", "export", "refresh", "command", "cmd", "script", "program"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return strings.ContainsAny(v, " \t\n") && strings.ContainsAny(v, ";|&`<>$")
 }
 
 // clip leaves out the middle of a long text, and says how much: the end of a

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -19,8 +18,13 @@ type object = map[string]any
 // config reads a settings file by its extension: TOML, or JSON with comments.
 // An unreadable one stays, with the reason.
 func (g *gatherer) config(name string) (object, bool) {
-	content, _, ok := g.read(name)
+	content, _, ok := g.readAny(name)
 	if !ok {
+		return nil, false
+	}
+	g.raw[name] = string(content)
+	if f := settingsFault(name, content); f != "" {
+		g.keep(f.place(name), f.reason())
 		return nil, false
 	}
 	o := object{}
@@ -52,11 +56,16 @@ func readJSON(content []byte, into any) error {
 // without that.
 func (g *gatherer) settings(runtime, name string) {
 	o, ok := g.config(name)
-	if !ok || len(o) == 0 {
+	if !ok || len(o) == 0 || g.isAside(name) {
+		return
+	}
+	whole := len(o)
+	ours := g.withoutOurs(runtime, name, o)
+	if whole > 0 && len(o) == 0 {
 		return
 	}
 	g.runtime(runtime)
-	if hidden := withoutSecrets(o); len(hidden) > 0 {
+	if hidden := g.withoutSecrets(name, o); ours || len(hidden) > 0 || placesIn(name, g.raw[name]) != "" {
 		g.settingsOf(runtime, name, o, "for "+runtime+" only", hidden)
 		return
 	}
@@ -86,38 +95,14 @@ func (g *gatherer) settingsOf(runtime, name string, o object, note string, hidde
 	}
 }
 
-// withoutSecrets removes from o every string under a secret's name, except
-// references, and returns the names.
-func withoutSecrets(o object) (hidden []string) {
-	for _, name := range slices.Sorted(maps.Keys(o)) {
-		switch v := o[name].(type) {
-		case string:
-			if v != "" && LooksSecret(name) && !reference.MatchString(v) {
-				delete(o, name)
-				hidden = append(hidden, name)
-			}
-		case object:
-			inner := withoutSecrets(v)
-			if len(inner) > 0 && len(v) == 0 {
-				delete(o, name)
-			}
-			hidden = append(hidden, inner...)
-		case []any:
-			for _, e := range v {
-				if inner, ok := e.(object); ok {
-					hidden = append(hidden, withoutSecrets(inner)...)
-				}
-			}
-		}
-	}
-	return hidden
-}
-
 // configFile splits a file of settings and MCP servers: the servers are for
 // every runtime, the rest for this one.
 func (g *gatherer) configFile(runtime, name, servers string) {
 	o, ok := g.config(name)
 	if !ok {
+		return
+	}
+	if g.withoutOurs(runtime, name, o) && len(o) == 0 {
 		return
 	}
 	g.runtime(runtime)
@@ -131,13 +116,16 @@ func (g *gatherer) configFile(runtime, name, servers string) {
 		g.keep(name+", instructions", "opencode goes on reading them; aisync adds its own entry beside them")
 		delete(o, "instructions")
 	}
-	g.settingsOf(runtime, name, o, "everything but MCP servers, for "+runtime+" only", withoutSecrets(o))
+	g.settingsOf(runtime, name, o, "everything but MCP servers, for "+runtime+" only", g.withoutSecrets(name, o))
 }
 
 // mcpFile takes the servers of a file that holds little else.
 func (g *gatherer) mcpFile(runtime, name, pointer string) {
 	o, ok := g.config(name)
 	if !ok {
+		return
+	}
+	if g.withoutOurs(runtime, name, o) && len(o) == 0 {
 		return
 	}
 	g.runtime(runtime)
@@ -162,6 +150,12 @@ func (g *gatherer) jsonFile(what, from, to string, v any) {
 		return
 	}
 	g.took(what, from, to, "")
+}
+
+// SameSettings reports whether two settings files in JSON have the same values.
+func SameSettings(a, b []byte) bool {
+	x, y := object{}, object{}
+	return readJSON(a, &x) == nil && readJSON(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // textOf reads a string from untyped data; textsOf reads a list.
@@ -191,4 +185,24 @@ func valueOf(v any) string {
 		return ""
 	}
 	return fmt.Sprint(v)
+}
+
+// copyJSON puts a JSON file into the bundle: unchanged, or, if it holds a secret,
+// without that. It reports whether the file is its program's.
+func (g *gatherer) copyJSON(what, from, to string) bool {
+	o, ok := g.config(from)
+	if !ok {
+		return false
+	}
+	hidden := g.withoutSecrets(from, o)
+	if len(hidden) == 0 && placesIn(from, g.raw[from]) == "" {
+		return g.copyFile(what, from, to, "")
+	}
+	for _, h := range hidden {
+		g.keep(from+", "+h, "it stays where it is: replace it by the name of a variable")
+	}
+	if len(o) > 0 {
+		g.jsonFile(what, from, to, o)
+	}
+	return true
 }

@@ -5,17 +5,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"aisync.dev/aisync/schema/spec"
 )
 
 var update = flag.Bool("update", false, "write what is wanted in testdata anew")
 
 // Each file of testdata is a folder, and at its end, as want, what comes of it.
-// Its comment may name origins, "home", and links as "from -> to".
+// Its comment may name origins, runtimes, "home", "share", and links as "from ->
+// to".
 func TestGatherGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) < 5 {
@@ -40,6 +44,10 @@ func TestGatherGolden(t *testing.T) {
 					}
 				} else if line == "home" {
 					o.Home = true
+				} else if line == "share" {
+					o.Share = true
+				} else if ids, ok := strings.CutPrefix(line, "runtimes: "); ok {
+					o.Runtimes = strings.Split(ids, " ")
 				} else if from, ok := strings.CutPrefix(line, "from: "); ok {
 					o.From = append(o.From, Origin(from))
 				}
@@ -116,6 +124,9 @@ func picture(r *Result) string {
 	for _, k := range r.Kept {
 		fmt.Fprintf(&b, "kept: %s (%s)\n", k.Path, k.Why)
 	}
+	for _, u := range r.Unclaimed {
+		fmt.Fprintf(&b, "unclaimed: %s\n", u)
+	}
 	for _, s := range r.Servers {
 		fmt.Fprintf(&b, "server %s: %q %q %q", s.Name, s.Command, s.Args, s.URL)
 		for _, v := range append(s.Env, s.Headers...) {
@@ -124,6 +135,11 @@ func picture(r *Result) string {
 			} else {
 				fmt.Fprintf(&b, " %s=%q", v.Name, v.Value)
 			}
+		}
+		rest := s.MCPServer
+		rest.Name, rest.Command, rest.Args, rest.URL, rest.Env, rest.Headers = "", "", nil, "", nil, nil
+		if !reflect.DeepEqual(rest, spec.MCPServer{}) {
+			fmt.Fprintf(&b, " sse=%v cwd=%q start=%v call=%v disabled=%v allow=%v deny=%v client=%q scopes=%v for %v", rest.SSE, rest.Cwd, rest.Start, rest.Call, rest.Disabled, rest.Allow, rest.Deny, rest.ClientID, rest.Scopes, rest.Runtimes)
 		}
 		b.WriteString("\n")
 	}
@@ -183,7 +199,43 @@ func TestAFolderThatIsALinkOutIsKeptAside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Files) != 1 || len(r.Kept) != 1 || r.Kept[0].Path != ".claude" {
+	if len(r.Files) != 0 || len(r.Kept) != 2 || r.Kept[0].Path != ".claude" {
 		t.Error(picture(r))
+	}
+}
+
+// A file that may not be read does not keep the rest from coming in.
+func TestFileWithoutPermissionIsNamed(t *testing.T) {
+	g := &gatherer{out: &Result{}}
+	for range 2 {
+		g.fail(&os.PathError{Op: "open", Path: ".claude/rules/locked.md", Err: os.ErrPermission})
+	}
+	if g.err != nil || len(g.out.Kept) != 1 || g.out.Kept[0].Path != ".claude/rules/locked.md" {
+		t.Error(g.err, picture(g.out))
+	}
+}
+
+// What aisync's records own is left out, entry by entry where it shares a file.
+func TestOwnFilesAndEntriesAreLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".claude/rules/ours.md": "# Ours\n", ".claude/rules/mine.md": "# Mine\n", ".claude/hooks/ours.sh": "#!/bin/sh\n",
+		".claude/settings.json": `{"model": "opus", "permissions": {"allow": ["Bash(make)", "Bash(go test)"]}, "env": {"OURS": "1"}}`,
+		".mcp.json":             `{"mcpServers": {"ours": {"command": "o"}, "mine": {"command": "m"}}}`,
+		"AGENTS.md":             "<!-- aisync:begin rules -->\n# Rules\n<!-- aisync:end rules -->\n",
+	} {
+		write(t, filepath.Join(dir, name), []byte(text))
+	}
+	ours := map[string]bool{
+		".claude/rules/ours.md ": true, ".claude/hooks/ours.sh ": true, ".claude/settings.json /env/OURS": true,
+		`.claude/settings.json /permissions/allow#"Bash(go test)"`: true, ".mcp.json /mcpServers/ours/command": true,
+	}
+	r, err := From(dir, Options{Name: "app", Ours: func(name, pointer string) bool { return ours[name+" "+pointer] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := picture(r)
+	if strings.Contains(strings.ToLower(got), "ours") || strings.Contains(got, "go test") || !strings.Contains(got, "server mine") || len(r.Files) != 2 || len(r.Kept) != 0 {
+		t.Error(got)
 	}
 }

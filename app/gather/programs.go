@@ -3,9 +3,6 @@ package gather
 import (
 	"path"
 	"strings"
-
-	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // claude reads Claude Code's files. Settings and hooks keep its form; rules,
@@ -14,7 +11,7 @@ import (
 func (g *gatherer) claude() {
 	const own = "settings.local.json is personal"
 	if !g.Home {
-		g.seed("CLAUDE.md", "claude")
+		g.notes("CLAUDE.md", "claude")
 		if g.isFile(".claude/CLAUDE.md") {
 			g.keep(".claude/CLAUDE.md", "claude reads it there; aisync does not write to it")
 		}
@@ -22,11 +19,10 @@ func (g *gatherer) claude() {
 			g.keep("CLAUDE.local.md", "personal")
 		}
 		g.mcpFile("claude", ".mcp.json", "mcpServers")
+		g.localServers()
 	} else {
-		if g.isFile(".claude/CLAUDE.md") {
-			g.keep(".claude/CLAUDE.md", "your text; aisync does not overwrite it")
-		}
 		g.mcpFile("claude", ".claude.json", "mcpServers")
+		g.serversOfProjects()
 	}
 	g.textsIn("rule", "claude", ".claude/rules", ".md")
 	g.textsIn("command", "claude", ".claude/commands", ".md")
@@ -47,24 +43,24 @@ func (g *gatherer) claude() {
 
 // cursor reads Cursor's files. https://cursor.com/docs/context/rules
 func (g *gatherer) cursor() {
-	if content, _, ok := g.read(".cursorrules"); ok {
-		g.texts = append(g.texts, text{what: "rule", runtime: "cursor", from: ".cursorrules", rel: "cursorrules.md", content: content,
-			note: "Cursor still reads .cursorrules: remove it once this is applied"})
+	if content, mode, ok := g.readText(".cursorrules"); ok {
+		g.texts = append(g.texts, text{what: "rule", runtime: "cursor", from: ".cursorrules", rel: "cursorrules.md", content: content, mode: mode})
 		g.runtime("cursor")
 	}
-	g.textsIn("rule", "cursor", ".cursor/rules", ".mdc", ".md")
+	g.textsIn("rule", "cursor", ".cursor/rules", ".mdc")
 	g.textsIn("command", "cursor", ".cursor/commands", ".md")
 	g.textsIn("agent", "cursor", ".cursor/agents", ".md")
 	g.skillsIn("cursor", ".cursor/skills")
 	for _, f := range []string{"hooks.json", "cli.json"} {
 		if g.isFile(".cursor/" + f) {
-			g.copyFile("settings", ".cursor/"+f, g.own("cursor", f), "")
-			g.runtime("cursor")
+			if g.copyJSON("settings", ".cursor/"+f, g.own("cursor", f)) {
+				g.runtime("cursor")
+			}
 		}
 	}
 	g.hookPrograms("cursor", ".cursor/hooks")
 	g.mcpFile("cursor", ".cursor/mcp.json", "mcpServers")
-	g.ignoreFile(".cursorignore")
+	g.ignoreFile("cursor", ".cursorignore")
 	if !g.Home {
 		g.rest(".cursor", "rules", "commands", "agents", "skills", "hooks.json", "cli.json", "hooks", "mcp.json")
 	}
@@ -79,9 +75,6 @@ func (g *gatherer) copilot() {
 		g.skillsIn("copilot", ".copilot/skills")
 		g.textsIn("agent", "copilot", ".copilot/agents", ".agent.md", ".md")
 		g.mcpFile("copilot", ".copilot/mcp-config.json", "mcpServers")
-		if g.isFile(".copilot/copilot-instructions.md") {
-			g.keep(".copilot/copilot-instructions.md", "your text; aisync does not overwrite it")
-		}
 		return
 	}
 	if g.isFile(".github/copilot-instructions.md") {
@@ -103,27 +96,26 @@ func (g *gatherer) copilot() {
 // agents reads AGENTS.md and the files of the programs that share it.
 func (g *gatherer) agents() {
 	if !g.Home {
-		g.seed("AGENTS.md", "")
-		g.seed("GEMINI.md", "gemini")
-		if g.isFile("QWEN.md") {
-			g.keep("QWEN.md", "qwen reads it beside AGENTS.md; aisync does not write to it")
-			g.runtime("qwen")
-		}
+		g.notes("AGENTS.md", "")
+		g.keptFile("AGENTS.override.md", "codex", "codex reads it in place of AGENTS.md; aisync does not write to it")
+		g.notes("GEMINI.md", "gemini")
+		g.keptFile("QWEN.md", "qwen", "qwen reads it beside AGENTS.md; aisync does not write to it")
 	}
 	g.skillsIn("", ".agents/skills")
-	g.skillsIn("codex", ".codex/skills")
-	g.textsInOf("gemini", ".gemini")
-	g.textsInOf("qwen", ".qwen")
-	g.rest(".agents", "skills")
+	g.rest(".agents", "skills", "hooks", "rules", "codex", "local-openai")
+	g.codex()
+	g.textsIn("command", "gemini", ".gemini/commands", ".toml")
+	g.textsIn("agent", "gemini", ".gemini/agents", ".md")
+	g.skillsIn("gemini", ".gemini/skills")
+	g.textsIn("rule", "qwen", ".qwen/rules", ".md")
+	g.textsIn("command", "qwen", ".qwen/commands", ".md")
+	g.textsIn("agent", "qwen", ".qwen/agents", ".md")
+	g.skillsIn("qwen", ".qwen/skills")
 	opencode := ".opencode"
 	if g.Home {
 		opencode = ".config/opencode"
 	}
-	g.textsInOf("opencode", opencode)
-	g.textsIn("command", "opencode", opencode+"/command", ".md")
-	g.textsIn("agent", "opencode", opencode+"/agent", ".md")
-	g.program("opencode", "plugin", opencode+"/plugins", "plugins")
-	g.configFile("codex", ".codex/config.toml", "mcp_servers")
+	g.opencode(opencode)
 	g.configFile("gemini", ".gemini/settings.json", "mcpServers")
 	g.configFile("qwen", ".qwen/settings.json", "mcpServers")
 	for _, name := range []string{"opencode.json", "opencode.jsonc"} {
@@ -132,37 +124,77 @@ func (g *gatherer) agents() {
 		}
 		g.configFile("opencode", name, "mcp")
 	}
-	for _, f := range []string{".codex/hooks.json", ".codex/agents", ".codex/rules", ".gemini/agents", ".gemini/extensions"} {
-		if _, err := g.root.Lstat(f); err == nil && !g.Home {
-			g.runtime(strings.TrimPrefix(path.Dir(f), "."))
-			g.keep(f, path.Dir(f)+" reads it there; aisync does not write to it")
+	if g.Home {
+		return
+	}
+	for _, f := range []string{".codex/hooks.json", ".codex/rules", ".codex/prompts", ".gemini/extensions", ".gemini/hooks", ".gemini/rules"} {
+		if _, err := g.root.Lstat(f); err == nil {
+			program := strings.TrimPrefix(path.Dir(f), ".")
+			g.runtime(program)
+			g.keep(f, program+" goes on reading it there, where it does; aisync does not write to it")
 		}
 	}
 	for _, list := range []string{".geminiignore", ".qwenignore", ".codexignore", ".aiignore"} {
-		if !g.Home && g.isFile(list) {
-			g.ignoreFile(list)
+		if g.isFile(list) {
+			g.ignoreFile(strings.TrimSuffix(list[1:], "ignore"), list)
+		}
+	}
+	g.fewFiles()
+}
+
+// codex reads what Codex has beside AGENTS.md. Its prompts lie in a home only.
+// https://developers.openai.com/codex/config-reference
+func (g *gatherer) codex() {
+	g.textsIn("agent", "codex", ".codex/agents", ".toml")
+	if g.Home {
+		g.textsIn("command", "codex", ".codex/prompts", ".md")
+	}
+	g.skillsIn("codex", ".codex/skills")
+	g.configFile("codex", ".codex/config.toml", "mcp_servers")
+	if info, err := g.root.Stat(".codex"); err == nil && info.IsDir() {
+		g.runtime("codex")
+	}
+}
+
+// opencode reads the folders of opencode, in both spellings of their names.
+// https://opencode.ai/docs/config/
+func (g *gatherer) opencode(dir string) {
+	g.textsIn("rule", "opencode", dir+"/rules", ".md")
+	for _, plural := range []string{"", "s"} {
+		g.textsIn("command", "opencode", dir+"/command"+plural, ".md")
+		g.textsIn("agent", "opencode", dir+"/agent"+plural, ".md")
+		for _, what := range []string{"mode", "plugin", "tool", "theme"} {
+			g.program("opencode", what, dir+"/"+what+plural, what+plural)
+		}
+	}
+	g.skillsIn("opencode", dir+"/skills")
+	if !g.Home {
+		g.rest(dir, "rules", "command", "commands", "agent", "agents", "mode", "modes", "plugin", "plugins", "tool", "tools", "theme", "themes", "skills", "opencode.json", "opencode.jsonc", "node_modules", ".gitignore")
+		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+			g.keptFile(dir+"/"+name, "opencode", "opencode reads it beside the one at the top; aisync does not write to it")
 		}
 	}
 }
 
-// textsInOf reads the folders that several programs keep in common forms.
-func (g *gatherer) textsInOf(runtime, dir string) {
-	g.textsIn("rule", runtime, dir+"/rules", ".md")
-	g.textsIn("command", runtime, dir+"/commands", ".md")
-	if runtime != "gemini" { // its own folders stay
-		g.textsIn("agent", runtime, dir+"/agents", ".md")
+// fewFiles reads programs that have only a few files in a project.
+func (g *gatherer) fewFiles() {
+	for _, id := range []string{"pi", "amp", "goose"} {
+		dir := "." + id
+		if _, err := g.root.Lstat(dir); err != nil {
+			continue
+		}
+		g.runtime(id)
+		g.textsIn("command", id, dir+"/prompts", ".md")
+		g.skillsIn(id, dir+"/skills")
+		g.rest(dir, "prompts", "skills")
 	}
-	g.skillsIn(runtime, dir+"/skills")
 }
 
-// seed takes an instruction file as the bundle's first content of such a file:
-// the present one is then never written to.
-func (g *gatherer) seed(name, runtime string) {
-	switch {
-	case g.isLink(name):
-		g.keep(name, "a link")
-		g.runtime(runtime)
-	case g.isFile(name) && g.copyFile("instructions", name, g.common(name), ""):
+// keptFile names a file that stays as it is, which shows that a program is in
+// use.
+func (g *gatherer) keptFile(name, runtime, why string) {
+	if g.isFile(name) && !g.isOurs(name) {
+		g.keep(name, why)
 		g.runtime(runtime)
 	}
 }
@@ -178,16 +210,13 @@ func (g *gatherer) program(runtime, what, dir, to string) {
 // hookPrograms takes the programs that a runtime's hooks call, if aisync has a
 // folder for them with that runtime.
 func (g *gatherer) hookPrograms(runtime, dir string) {
-	rt, _ := catalog.With(spec.Catalog{}).Runtime(runtime)
-	place := rt.Project.Hooks
-	if g.Home {
-		place = strings.TrimPrefix(rt.User.Hooks, "~/")
-	}
-	if place == dir {
+	if s, _ := g.scope(runtime); g.at(s.Hooks) == dir {
 		g.program(runtime, "hook program", dir, "hooks")
 		return
 	}
 	for _, rel := range g.walk(dir) {
-		g.keep(path.Join(dir, rel), "its callers find it there; aisync does not write to it")
+		if at := path.Join(dir, rel); !g.isOurs(at) {
+			g.keep(at, "its callers find it there; aisync does not write to it")
+		}
 	}
 }

@@ -31,7 +31,7 @@ func (g *gatherer) ruler() {
 			}
 		}
 	}
-	g.skillsIn("", dir+"/skills")
+	g.neutralSkills(dir + "/skills")
 	g.textsIn("agent", "", dir+"/agents", ".md")
 	o, ok := g.config(dir + "/ruler.toml")
 	if ok {
@@ -54,4 +54,5 @@ func (g *gatherer) ruler() {
 	if o, ok := g.config(dir + "/mcp.json"); ok {
 		g.servers("", dir+"/mcp.json", o["mcpServers"])
 	}
+	g.generated()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
@@ -28,11 +29,12 @@ func (g *gatherer) rulesync() {
 		for _, t := range textsOf(o["targets"]) {
 			g.target(t, "rulesync.jsonc")
 		}
+		g.targetObject(o["targets"])
 	}
 	g.neutral("rule", dir+"/rules")
 	g.neutral("command", dir+"/commands")
 	g.neutral("agent", dir+"/subagents")
-	g.skillsIn("", dir+"/skills")
+	g.neutralSkills(dir + "/skills")
 	for i, s := range g.skills {
 		for j, f := range s.files {
 			if f.Path == "SKILL.md" {
@@ -47,9 +49,10 @@ func (g *gatherer) rulesync() {
 	g.rulesyncPermissions(g.found(dir+"/permissions.jsonc", dir+"/permissions.json"))
 	for _, list := range []string{".rulesync/.aiignore", ".rulesyncignore"} {
 		if g.isFile(list) {
-			g.ignoreFile(list)
+			g.ignoreFile("", list)
 		}
 	}
+	g.generated()
 	g.rest(dir, "rules", "commands", "subagents", "skills", "hooks", "mcp.jsonc", "mcp.json", "hooks.jsonc", "hooks.json", "permissions.jsonc", "permissions.json", ".aiignore")
 }
 
@@ -70,6 +73,54 @@ func (g *gatherer) target(name, from string) {
 		g.runtime(id)
 	} else if name != "*" && name != "agentsmd" && name != "agentsskills" {
 		g.keep(from+", target "+name, "aisync has no such runtime")
+	}
+}
+
+// targetObject reads targets with features: those that are off for one program
+// are named, since a bundle has them for each of its items.
+func (g *gatherer) targetObject(targets any) {
+	o, _ := targets.(object)
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if o[name] == false {
+			continue
+		}
+		g.target(name, "rulesync.jsonc")
+		var off []string
+		features, _ := o[name].(object)
+		for _, f := range slices.Sorted(maps.Keys(features)) {
+			if features[f] == false {
+				off = append(off, f)
+			}
+		}
+		if len(off) > 0 && targetIDs[name] != "" {
+			g.keep("rulesync.jsonc, target "+name, strings.Join(off, ", ")+" off for it; in a bundle, runtimes in the front matter of an item say whom it is for")
+		}
+	}
+}
+
+// generated names the programs in use by the files that rulesync and ruler wrote
+// for them, where their settings name none.
+func (g *gatherer) generated() {
+	if len(g.out.Runtimes) > 0 {
+		return
+	}
+	for _, rt := range catalog.Runtimes() {
+		s, _ := g.scope(rt.ID)
+		at := []string{s.Dir, s.Rules}
+		if s.Dir == ".github" {
+			at[0] = ""
+		}
+		if s.MCP != nil {
+			at = append(at, s.MCP.Path)
+		}
+		if s.Settings != nil {
+			at = append(at, s.Settings.Path)
+		}
+		for _, p := range at {
+			if _, err := g.root.Lstat(g.at(p)); p != "" && err == nil {
+				g.runtime(rt.ID)
+			}
+		}
 	}
 }
 
@@ -105,6 +156,10 @@ func ruleOf(content []byte) ([]byte, string) {
 		return content, ""
 	}
 	var b strings.Builder
+	ids, note := targetsOf(f)
+	if len(ids) > 0 {
+		fmt.Fprintf(&b, "runtimes: [%s]\n", strings.Join(ids, ", "))
+	}
 	if r.Description != "" {
 		fmt.Fprintf(&b, "description: %s\n", jsonText(r.Description))
 	}
@@ -113,10 +168,6 @@ func ruleOf(content []byte) ([]byte, string) {
 		for _, glob := range r.Globs {
 			fmt.Fprintf(&b, "  - %s\n", jsonText(glob))
 		}
-	}
-	ids, note := targetsOf(f)
-	if len(ids) > 0 {
-		fmt.Fprintf(&b, "runtimes: [%s]\n", strings.Join(ids, ", "))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if targetIDs[key] != "" {
@@ -167,8 +218,8 @@ func targetsOf(f frontmatter.Fields) (ids []string, note string) {
 }
 
 func joinNotes(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "; " + b
 }

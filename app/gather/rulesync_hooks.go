@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/secret"
 )
 
 // hook is one entry of a bundle's hooks.json.
@@ -48,6 +50,9 @@ func (g *gatherer) rulesyncHooks(from string) {
 		for _, e := range list {
 			entry, _ := e.(object)
 			h, why := hookOf(name, entry)
+			if kind := secret.Value(h.Command, "command"); why == "" && kind != "" {
+				why = "its command holds " + kind + " (" + g.spot(from, h.Command) + ")"
+			}
 			if why != "" {
 				g.keep(from+", "+name, why)
 				continue
@@ -121,6 +126,10 @@ func (g *gatherer) rulesyncPermissions(from string) {
 			continue
 		}
 		for _, pattern := range slices.Sorted(maps.Keys(rules)) {
+			if kind := secret.Value(pattern); kind != "" {
+				g.keep(from+", "+tool, "a pattern of it holds "+kind+" ("+g.spot(from, pattern)+")")
+				continue
+			}
 			effect, rule := textOf(rules[pattern]), word+"("+pattern+")"
 			if pattern == "*" {
 				rule = word

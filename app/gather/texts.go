@@ -2,14 +2,10 @@ package gather
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
-
-	"aisync.dev/aisync/adapter/render"
-	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/internal/frontmatter"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // text is one rule, command or agent of one program.
@@ -19,171 +15,149 @@ type text struct {
 	from    string
 	rel     string // ends in .md
 	content []byte
+	mode    fs.FileMode
 	note    string
 }
 
 // skill is one folder with a SKILL.md of one program.
 type skill struct {
 	runtime, from, name string
+	neutral             bool   // of a source for all programs
 	files               []File // by relative path
 }
 
 var folderOf = map[string]string{"rule": "rules", "command": "commands", "agent": "agents"}
 
-// textsIn collects the files below dir with one of suffixes; all others are
-// left alone.
+// textsIn collects the files below dir with one of suffixes. Other files are
+// taken for the program alone, where a bundle has a place for them.
 func (g *gatherer) textsIn(what, runtime, dir string, suffixes ...string) {
 	for _, rel := range g.walk(dir) {
 		from := path.Join(dir, rel)
 		base, ok := withSuffix(rel, suffixes...)
 		switch {
-		case !ok:
-			g.keep(from, "no "+what+" by its name")
-		case strings.EqualFold(path.Base(base), "README"):
+		case g.isOurs(from):
+		case strings.EqualFold(path.Base(rel), "README.md"):
 			g.keep(from, "a README is for people")
+		case !ok:
+			g.beside(what, runtime, from)
 		default:
-			if content, mode, ok := g.read(from); ok && g.ownWords(what, runtime, from, File{"", content, mode}) {
-				g.runtime(runtime)
-			} else if ok {
-				g.texts = append(g.texts, text{what: what, runtime: runtime, from: from, rel: base + ".md", content: content})
-				g.runtime(runtime)
+			if g.isFile(from) {
+				g.runtime(runtime) // it is in use, whatever is wrong with the file
+			}
+			if content, mode, ok := g.readText(from); ok {
+				g.texts = append(g.texts, text{what: what, runtime: runtime, from: from, rel: base + ".md", content: content, mode: mode})
 			}
 		}
 	}
 }
 
-// ownWords takes a command or agent that has words of its program alone, such as
-// opencode's permission, for that program: elsewhere they mean nothing, or
-// something else. It reports whether f is one.
-func (g *gatherer) ownWords(what, runtime, from string, f File) bool {
-	words := render.AgentWords
-	switch what {
-	case "command":
-		words = render.CommandWords
-	case "agent":
-	default:
-		return false
+// beside takes a file of a program's folder that is none of what is looked for.
+func (g *gatherer) beside(what, runtime, from string) {
+	if what == "rule" || runtime == "" {
+		g.keep(from, "not a "+what+" by its name")
+		return
 	}
-	id, own := words(catalog.Runtimes()).Own(f.Text)
-	rt, ok := catalog.With(spec.Catalog{}).Runtime(runtime)
-	dir := rt.Project.Dir
-	if g.Home {
-		dir = strings.TrimPrefix(rt.User.Dir, "~/")
+	if to, why := g.ownPlace(what, runtime, from, nil); to == "" {
+		g.keep(from, why)
+	} else if g.copyFile("file", from, to, "") {
+		g.runtime(runtime)
 	}
-	rel, below := strings.CutPrefix(from, dir+"/")
-	if !own || !ok || id != runtime || !below {
-		return false
-	}
-	to := g.own(runtime, rel)
-	if !g.put(to, f.Text, f.Mode) {
-		return false
-	}
-	g.took(what, from, to, "for "+runtime+" only: its front matter has words of "+runtime+"; move it to "+g.common(folderOf[what])+" to share it")
-	return true
 }
 
-// skillsIn collects the skills in dir.
-func (g *gatherer) skillsIn(runtime, dir string) {
+// skillsIn collects the skills in dir. With runtime "" they are those of a
+// folder that several programs read.
+func (g *gatherer) skillsIn(runtime, dir string) { g.skillsOf(runtime, dir, false) }
+
+// neutralSkills collects the skills of a source for all programs.
+func (g *gatherer) neutralSkills(dir string) { g.skillsOf("", dir, true) }
+
+func (g *gatherer) skillsOf(runtime, dir string, neutral bool) {
 	for _, e := range g.entries(dir) {
 		at := path.Join(dir, e.Name())
 		switch {
+		case g.isOurs(path.Join(at, "SKILL.md")):
 		case g.isLink(at):
-			g.keep(at, "a link")
+			g.keep(at, "a link; the program goes on following it")
+			g.runtime(runtime)
 		case !g.isFile(path.Join(at, "SKILL.md")):
 			g.keep(at, "not a skill: it has no SKILL.md")
 		default:
-			s := skill{runtime: runtime, from: at, name: e.Name()}
+			s, leaks := skill{runtime: runtime, from: at, name: e.Name(), neutral: neutral}, g.leaks
 			for _, rel := range g.walk(at) {
 				if content, mode, ok := g.read(path.Join(at, rel)); ok {
 					s.files = append(s.files, File{rel, content, mode})
 				}
 			}
-			g.skills = append(g.skills, s)
 			g.runtime(runtime)
-		}
-	}
-}
-
-// settleTexts writes texts that several programs share once, for all runtimes,
-// and texts that differ for each program separately.
-func (g *gatherer) settleTexts() {
-	for _, t := range g.texts {
-		twins := slices.DeleteFunc(slices.Clone(g.texts), func(o text) bool { return o.what != t.what || o.rel != t.rel })
-		first := twins[0]
-		different := slices.ContainsFunc(twins, func(o text) bool { return !alike(first.content, o.content) })
-		to := g.common(folderOf[t.what], t.rel)
-		switch {
-		case !different && t.from == first.from:
-			g.put(to, t.content, 0o644)
-			g.took(t.what, t.from, to, t.note)
-		case !different && bytes.Equal(t.content, first.content):
-			g.took(t.what, t.from, to, "the same as "+first.from)
-		case !different:
-			g.took(t.what, t.from, to, "means the same as "+first.from+", in the form of "+t.runtime)
-		case t.runtime == "":
-			g.put(to, t.content, 0o644)
-			g.took(t.what, t.from, to, t.note)
-		default:
-			to = g.own(t.runtime, folderOf[t.what], t.rel)
-			if !g.put(to, t.content, 0o644) {
-				g.keep(t.from, "the bundle has another "+t.what+" of that name for "+t.runtime)
+			if g.leaks > leaks {
+				g.keep(at, "a skill comes in whole, and a file of it holds a secret")
 				continue
 			}
-			g.took(t.what, t.from, to, "for "+t.runtime+" only: others have a different one with that name")
+			if i := slices.IndexFunc(s.files, func(f File) bool { return f.Path == "SKILL.md" }); i < 0 || !g.readable(path.Join(at, "SKILL.md"), s.files[i].Text) {
+				continue
+			}
+			g.skills = append(g.skills, s)
 		}
-	}
-}
-
-// alike reports whether two texts are equal apart from the form of their front
-// matter.
-func alike(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, _ := frontmatter.ReadRule(a)
-	y, _ := frontmatter.ReadRule(b)
-	return slices.Equal(x.Globs, y.Globs) && bytes.Equal(bodyOf(a), bodyOf(b))
-}
-
-func bodyOf(content []byte) []byte {
-	_, body, _, _ := frontmatter.Split(content)
-	return bytes.TrimSpace(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
-}
-
-// settleSkills is settleTexts for skills.
-func (g *gatherer) settleSkills() {
-	for _, s := range g.skills {
-		twins := slices.DeleteFunc(slices.Clone(g.skills), func(o skill) bool { return o.name != s.name })
-		first := twins[0]
-		to, note := g.common("skills", s.name), ""
-		switch different := slices.ContainsFunc(twins, func(o skill) bool { return !sameFiles(first.files, o.files) }); {
-		case different && s.runtime != "":
-			to, note = g.own(s.runtime, "skills", s.name), "for "+s.runtime+" only: others have a different one with that name"
-		case !different && s.from != first.from:
-			note = "the same as " + first.from
-		}
-		for _, f := range s.files {
-			g.put(path.Join(to, f.Path), f.Text, f.Mode)
-		}
-		g.took("skill", s.from, to, note)
 	}
 }
 
 func sameFiles(a, b []File) bool {
-	return slices.EqualFunc(a, b, func(x, y File) bool { return x.Path == y.Path && bytes.Equal(x.Text, y.Text) })
+	return slices.EqualFunc(a, b, func(x, y File) bool { return x.Path == y.Path && x.Mode == y.Mode && bytes.Equal(x.Text, y.Text) })
 }
 
-// ignoreFile takes the lines of a list of files that agents must not read.
-func (g *gatherer) ignoreFile(name string) {
-	content, _, ok := g.read(name)
+// ignoreList is the list of files that a program must not read.
+type ignoreList struct {
+	runtime, from string // runtime is "" for a neutral source
+	lines         []string
+}
+
+// ignoreFile reads the lines of such a list.
+func (g *gatherer) ignoreFile(runtime, name string) {
+	content, _, ok := g.readAny(name)
 	if !ok {
 		return
 	}
+	l := ignoreList{runtime: runtime, from: name}
 	for line := range strings.Lines(string(content)) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" || strings.HasPrefix(line, "#") || !slices.Contains(g.ignores, line) {
-			g.ignores = append(g.ignores, line)
+		l.lines = append(l.lines, strings.TrimRight(line, "\r\n"))
+	}
+	g.lists = append(g.lists, l)
+	if s, ok := g.scope(runtime); ok && g.at(s.Ignore) == name {
+		g.runtime(runtime)
+	}
+}
+
+// settleIgnores takes the lists that all programs of the spec have, or that are
+// to be shared, as one.
+func (g *gatherer) settleIgnores() {
+	var lines []string
+	for _, l := range g.lists {
+		if l.runtime != "" && !g.Share && !g.allIgnore(l) {
+			g.keep(l.from, "the program goes on reading it; --share gives its lines to every program")
+			continue
+		}
+		for _, line := range l.lines {
+			if line == "" || strings.HasPrefix(line, "#") || !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+		g.took("ignore list", l.from, g.common("ignore"), "")
+	}
+	if len(lines) > 0 {
+		g.put(g.common("ignore"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+	}
+}
+
+// allIgnore reports whether every program of the spec has the lines of l, in the
+// list that aisync writes for it.
+func (g *gatherer) allIgnore(l ignoreList) bool {
+	for _, id := range g.wanted() {
+		s, ok := g.scope(id)
+		if ok && !slices.ContainsFunc(g.lists, func(o ignoreList) bool {
+			return o.runtime == id && g.at(s.Ignore) == o.from && slices.Equal(o.lines, l.lines)
+		}) {
+			return false
 		}
 	}
-	g.took("ignore list", name, g.common("ignore"), "")
+	return true
 }

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/hostiletext"
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -26,6 +29,9 @@ type FileDiff struct {
 	File   string `json:"file"`
 	Action string `json:"action"` // "+", "-", "~", as in a plan
 	Diff   string `json:"diff"`   // unified; after a line about a changed mode
+
+	// Flagged is what in the new version attacks its reader, and was not in the old.
+	Flagged []hostiletext.Finding `json:"flagged,omitempty"`
 }
 
 // compare records how the tree in the folder now differs from the one that old
@@ -43,7 +49,7 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	case err != nil:
 		return err
 	default:
-		if d.Files, err = treeDiff(ctx, before, now); err != nil {
+		if d.Files, err = Compare(ctx, before, now); err != nil {
 			return fmt.Errorf("compare bundle source %q: %w", src.Name, err)
 		}
 		if len(d.Files) == 0 {
@@ -59,11 +65,15 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	return nil
 }
 
-// treeDiff compares what two trees could install.
-func treeDiff(ctx context.Context, from, to string) ([]FileDiff, error) {
-	before, err := treeFiles(ctx, from)
-	if err != nil {
-		return nil, err
+// Compare returns how what the tree in the folder to could install differs from the
+// one in from; "" is an empty tree.
+func Compare(ctx context.Context, from, to string) ([]FileDiff, error) {
+	var before []bundle.File
+	var err error
+	if from != "" {
+		if before, err = treeFiles(ctx, from); err != nil {
+			return nil, err
+		}
 	}
 	after, err := treeFiles(ctx, to)
 	if err != nil {
@@ -97,7 +107,8 @@ func treeFiles(ctx context.Context, dir string) ([]bundle.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Files()
+	files, err := t.Files() // sorted; what hooks need may be a part of a skill too
+	return slices.CompactFunc(files, func(a, b bundle.File) bool { return a.Src == b.Src }), err
 }
 
 // fileDiff compares one file; x or y is nil if it does not exist.
@@ -126,6 +137,23 @@ func fileDiff(x, y *bundle.File) (FileDiff, error) {
 	if x != nil && y != nil && x.Mode != y.Mode {
 		d.Diff = fmt.Sprintf("mode %04o → %04o\n", x.Mode, y.Mode)
 	}
-	d.Diff += merge.Unified("a/"+d.File, "b/"+d.File, old, new)
+	d.Flagged = flagged(d.File, old, new)
+	d.Diff += secret.MaskText(merge.Unified("a/"+d.File, "b/"+d.File, old, new))
 	return d, nil
+}
+
+// flagged returns what is found in the new version of a file and not in the old.
+func flagged(name string, old, new []byte) []hostiletext.Finding {
+	found := hostiletext.Scan(name, new)
+	if len(found) == 0 {
+		return nil
+	}
+	before := hostiletext.Scan(name, old)
+	found = slices.DeleteFunc(found, func(f hostiletext.Finding) bool {
+		return slices.ContainsFunc(before, func(b hostiletext.Finding) bool { return b.Rule == f.Rule && b.Excerpt == f.Excerpt })
+	})
+	for i := range found {
+		found[i].Excerpt = secret.MaskText(found[i].Excerpt)
+	}
+	return found
 }

@@ -3,6 +3,7 @@ package pin
 import (
 	"errors"
 
+	"aisync.dev/aisync/internal/fetch/hub"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -40,4 +41,15 @@ type LeftOut struct {
 	Address reconcile.Address // model:ID or package:MANAGER/NAME
 	Pos     spec.Position
 	Err     error
+}
+
+// Next returns what a person can do about it, as the end of a sentence.
+func (l LeftOut) Next() string {
+	switch {
+	case l.Address.Kind() != "model":
+		return "; name a version in the spec, or pin one with aisync lock when that is mended"
+	case errors.Is(l.Err, hub.ErrGated), errors.Is(l.Err, hub.ErrNotFound), errors.Is(l.Err, hub.ErrMissingShard):
+		return "" // the error says it: the network is there, and aisync lock would get the same answer
+	}
+	return "; pin it with aisync lock when the network is there"
 }

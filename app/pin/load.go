@@ -91,6 +91,14 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 			}
 			l.Context = cmp.Or(int64(s.Context), l.Context)
 			l.Sequences = int64(s.Parallel)
+			asked := service.AskedOf(s)
+			l.Backend, l.GPULayers, l.CPUExperts, l.Cache, l.Values, l.Prompts = s.Backend, asked.GPULayers, asked.CPUExperts, asked.Keys, asked.Values, asked.PromptCache
+			if f, err := r.Facts(); err == nil {
+				l.Build = service.Build(s, &f)
+				if s.Kind != "ollama" {
+					l.Remedy = service.Remedy(cmp.Or(s.Backend, f.Backends()[0]), &f)
+				}
+			}
 			mine = append(mine, l)
 		}
 		if s.Kind == "llama-swap" && len(mine) > 0 { // it keeps one in memory at a time
@@ -116,6 +124,7 @@ const (
 	OtherCatalog     NoteKind = iota // a lock pins another catalog than this aisync has
 	TooLarge                         // a model does not fit this machine
 	TooLargeTogether                 // the models of the enabled services do not fit at once
+	Graphics                         // a graphics unit is unknown or idle, or a context is cut off
 )
 
 // fitNotes warns of models that do not fit this machine: each one alone, and
@@ -129,19 +138,44 @@ func (r *Resolver) fitNotes() ([]Note, error) {
 		return nil, err
 	}
 	var notes []Note
+	told := func(pos spec.Position, texts []string) {
+		for _, text := range texts {
+			if !slices.ContainsFunc(notes, func(n Note) bool { return n.Text == text }) {
+				notes = append(notes, Note{Graphics, pos, "", text})
+			}
+		}
+	}
+	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	large := false
 	for _, use := range r.Spec.Host.Models {
 		x, ok := r.Chosen(use.ID)
 		if !ok {
 			continue
 		}
-		if v := hosts.Fit([]hosts.Load{x.Load()}, f); v.Warn {
+		v := hosts.Fit([]hosts.Load{x.Load()}, f)
+		if v.Warn {
+			large = true
 			notes = append(notes, Note{TooLarge, use.Pos, use.ID, fmt.Sprintf("model %q at %s does not fit: it %s", use.ID, x.Quant.Name, v.Reason())})
 		}
+		if len(loads) == 0 && x.Quant.Size() > 0 {
+			told(use.Pos, v.Notes)
+		}
 	}
-	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
-	if v := hosts.Fit(loads, f); len(notes) == 0 && len(loads) > 1 && v.Warn {
-		i := slices.IndexFunc(r.Spec.Host.Services, func(s spec.Service) bool { return s.Enabled })
-		notes = append(notes, Note{TooLargeTogether, r.Spec.Host.Services[i].Pos, "", "the models of the enabled services do not fit at once: serving them " + v.Reason()})
+	if len(loads) == 0 {
+		return notes, nil
 	}
+	i := slices.IndexFunc(r.Spec.Host.Services, func(s spec.Service) bool {
+		return s.Enabled && (loads[0].Name == s.Name || loads[0].Name == s.Name+"/"+loads[0].Model)
+	})
+	pos := r.Spec.Host.Services[i].Pos
+	v := hosts.Fit(loads, f)
+	switch {
+	case !v.Warn || large:
+	case len(loads) > 1:
+		notes = append(notes, Note{TooLargeTogether, pos, "", "the models of the enabled services do not fit at once: serving them " + v.Reason()})
+	default:
+		notes = append(notes, Note{TooLargeTogether, pos, "", fmt.Sprintf("what service %s serves does not fit: %s with %d tokens %s", r.Spec.Host.Services[i].Name, loads[0].Model, v.Loads[0].Context, v.Reason())})
+	}
+	told(pos, v.Notes)
 	return notes, nil
 }

@@ -2,15 +2,20 @@ package pin
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/fetch/git"
 	"aisync.dev/aisync/internal/fetch/hub"
+	"aisync.dev/aisync/internal/fetch/mcpregistry"
 	"aisync.dev/aisync/internal/fetch/oci"
 	"aisync.dev/aisync/internal/fetch/peer"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // ErrBusy means that another process is fetching the same.
@@ -24,7 +29,7 @@ type Network struct {
 	Home        string              // physical folder of tokens and logins
 	UserAgent   string
 	Offline     bool  // do not use the network
-	Connections int   // concurrent ranges of one file; 0: 4
+	Connections int   // concurrent ranges of one file; 0: as many as make it faster, up to 16
 	LimitRate   int64 // total bytes a second; 0: no limit
 
 	// Retry is called before each pause with the reason of the failed try and
@@ -35,8 +40,9 @@ type Network struct {
 	made *fetch.Client
 }
 
-// Fetcher is the fetcher for providers; it refuses if the network must not be used.
-func (n *Network) Fetcher() reconcile.Fetcher { return artifacts{n.fetcher()} }
+// Fetcher is the fetcher for providers. If the network must not be used, it
+// takes from files of this machine alone.
+func (n *Network) Fetcher() reconcile.Fetcher { return artifacts{n} }
 
 // Reacher checks whether sources exist; nil if the network must not be used.
 func (n *Network) Reacher() reconcile.Reacher {
@@ -52,6 +58,16 @@ func (n *Network) Reacher() reconcile.Reacher {
 // not exist. The error wraps fetch.ErrOffline if the network must not be used.
 func (n *Network) Tree(ctx context.Context, src, dst string) error {
 	return n.fetcher().Tree(ctx, src, dst)
+}
+
+// Refs returns what the host of the git source src lists now, and the ref that src
+// names. It fetches no content. The error wraps reconcile.ErrOffline if the network
+// must not be used.
+func (n *Network) Refs(ctx context.Context, src string) (git.Refs, string, error) {
+	if n.Offline {
+		return git.Refs{}, "", fmt.Errorf("ask for the branches and tags: %w", reconcile.ErrOffline)
+	}
+	return n.client().Refs(ctx, src)
 }
 
 // fetcher is the client, or a fetcher that refuses.
@@ -89,16 +105,41 @@ func (n *Network) registry(c *fetch.Client) oci.Client {
 	return oci.Client{HTTP: c.HTTP(), DockerConfig: oci.ConfigFile(n.Getenv, n.Home)}
 }
 
+// MCPRegistry asks the MCP registry at address; "" is the official one.
+func (n *Network) MCPRegistry(address string) mcpregistry.Client {
+	c := mcpregistry.Client{Registry: address, Offline: n.Offline}
+	if !n.Offline {
+		c.HTTP = n.client().HTTP()
+	}
+	return c
+}
+
+// ImageDigest returns what a tag of an image, HOST/REPO:TAG, names now.
+func (n *Network) ImageDigest(ctx context.Context, image string) (string, error) {
+	if n.Offline {
+		return "", fmt.Errorf("ask for %s: %w", image, reconcile.ErrOffline)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return n.registry(n.client()).Digest(ctx, image)
+}
+
 // resolvers turn sources that are not addresses into addresses, by scheme.
 func (n *Network) resolvers(c *fetch.Client) map[string]fetch.Resolver {
 	registry := n.registry(c)
 	return map[string]fetch.Resolver{"hf": n.hub(c).Locate, "oci": registry.Locate, "oci+http": registry.Locate, "peer": peer.Source{}.Locate}
 }
 
-// artifacts adapts a fetch.Fetcher for providers.
-type artifacts struct{ from fetch.Fetcher }
+// artifacts adapts a Network for providers.
+type artifacts struct{ from *Network }
 
 // Fetch implements reconcile.Fetcher.
 func (a artifacts) Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error {
-	return a.from.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
+	from := a.from.fetcher()
+	if a.from.Offline {
+		if files := slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return !spec.IsLocal(s) }); len(files) > 0 {
+			from, sources = a.from.client(), files
+		}
+	}
+	return from.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
 }

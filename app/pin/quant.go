@@ -2,12 +2,14 @@ package pin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/fetch/hub"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -50,7 +52,8 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	if err != nil {
 		return spec.Quant{}, "", err
 	}
-	if known, err := r.sized(ctx, use, &m); err != nil || !known {
+	left, known, err := r.sized(ctx, use, &m)
+	if err != nil || !known {
 		return spec.Quant{Name: "auto"}, "the quant is chosen when it is pinned", err
 	}
 	shape := r.shapeToChoose(ctx, use, m)
@@ -60,6 +63,7 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	if !ok {
 		return q, "", fmt.Errorf("no quant can be chosen: %s", c.Reason)
 	}
+	c.Reason += left
 	if r.Mode.pins() {
 		values := map[string]string{"quant": c.Quant, "reason": c.Reason}
 		if shape != nil {
@@ -78,26 +82,38 @@ func quantNames(m spec.Model) string {
 	return strings.Join(names, ", ")
 }
 
-// sized reports whether the sizes of all quants of m are known, after asking
-// for the missing ones if allowed.
-func (r *Resolver) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) (bool, error) {
-	m.Quants = slices.Clone(m.Quants)
-	for i := range m.Quants {
-		q := &m.Quants[i]
+// sized reports whether the sizes of the quants of m are known, after asking for
+// the missing ones if allowed. It takes quants out of m that their repository
+// lacks, or has in part; left says which. If it has none, that is the error.
+func (r *Resolver) sized(ctx context.Context, use spec.ModelUse, m *spec.Model) (left string, known bool, err error) {
+	var quants []spec.Quant
+	var lacks []error
+	for _, q := range m.Quants {
 		if q.Repo == "" {
+			quants = append(quants, q)
 			continue
 		}
 		if ask, err := r.mayPin(use, "quant: \"auto\""); err != nil || !ask && !r.asks() {
-			return false, err
+			return "", false, err
 		}
-		files, err := r.filesNow(ctx, *q)
-		if err != nil {
-			return false, r.unanswered(use, err)
+		files, err := r.filesNow(ctx, q)
+		switch {
+		case errors.Is(err, hub.ErrMissingShard), errors.Is(err, hub.ErrNotFound):
+			lacks = append(lacks, err)
+			left += "; without " + q.Name + ", which " + q.Repo + " does not have whole"
+		case err != nil:
+			return "", false, r.unanswered(use, err)
+		default:
+			q.Files = files
+			quants = append(quants, q)
 		}
-		q.Files = files
 	}
-	sort.SliceStable(m.Quants, func(i, j int) bool { return m.Quants[i].Size() < m.Quants[j].Size() })
-	return true, nil
+	if len(quants) == 0 && len(lacks) > 0 {
+		return "", false, r.unanswered(use, errors.Join(lacks...))
+	}
+	m.Quants = quants
+	sort.SliceStable(quants, func(i, j int) bool { return quants[i].Size() < quants[j].Size() })
+	return left, true, nil
 }
 
 // shapeToChoose reads from a source the header that a good choice needs; nil if

@@ -19,7 +19,7 @@ func TestAutoQuantFollowsTheFactsAndIsPinnedForTheHost(t *testing.T) {
 	memory := func(gib int64, graphics bool) facts.Facts {
 		f := facts.Facts{Memory: facts.Memory{Total: facts.Bytes(gib << 30)}}
 		if graphics {
-			f.GPUs = []facts.GPU{{Vendor: "10de", VRAM: facts.Bytes(24 << 30)}}
+			f.GPUs = []facts.GPU{{Vendor: "10de", VRAM: facts.Bytes(24 << 30), Backends: []string{"cuda"}}}
 		}
 		return f
 	}
@@ -50,6 +50,26 @@ func TestAutoQuantFollowsTheFactsAndIsPinnedForTheHost(t *testing.T) {
 		if q, err := s.models(s.resolver(Lock, update("m"))); err != nil || q["m"].Name != "Q8_0" {
 			t.Errorf("updated: %q, %v", q["m"].Name, err)
 		}
+	}
+}
+
+func TestAutoQuantPassesByAQuantThatLacksAShard(t *testing.T) {
+	s := newStage(t)
+	s.hub.Add("me/m", hubtest.File{Path: "m-Q8_0-00002-of-00002.gguf", Data: tiny(t, 1)}, hubtest.File{Path: "m-Q4_K_M.gguf", Data: tiny(t, 2)})
+	s.model("m", "auto", spec.Quant{Name: "Q8_0", Repo: "me/m"}, spec.Quant{Name: "Q6_K", Repo: "me/m"}, spec.Quant{Name: "Q4_K_M", Repo: "me/m"})
+	r := s.resolver(Lock)
+	if q, err := s.models(r); err != nil || q["m"].Name != "Q4_K_M" || len(q["m"].Files) != 1 {
+		t.Errorf("%+v, %v", q["m"], err)
+	}
+	s.settle(r)
+	if pin, _ := s.hostLock.Lock.Pin("quant", "m", "velox"); !strings.Contains(pin.Values["reason"], "without Q8_0, which me/m does not have whole; without Q6_K") {
+		t.Errorf("pinned %+v", pin)
+	}
+	none := newStage(t)
+	none.hub.Add("me/m", hubtest.File{Path: "m-Q8_0-00002-of-00002.gguf", Data: tiny(t, 1)})
+	none.model("m", "auto", spec.Quant{Name: "Q8_0", Repo: "me/m"}, spec.Quant{Name: "Q6_K", Repo: "me/m"})
+	if _, err := none.models(none.resolver(Lock)); err == nil || !strings.Contains(err.Error(), "m-Q8_0-00001-of-00002.gguf") {
+		t.Errorf("with none that is whole: %v", err)
 	}
 }
 
@@ -90,7 +110,7 @@ func TestAutoQuantLeavesRoomForWhatIsServedBeside(t *testing.T) {
 	}
 	for enabled, want := range map[bool]string{false: "Q8_0", true: "Q4_K_M"} {
 		s := newStage(t)
-		s.facts = facts.Facts{Memory: facts.Memory{Total: 32 << 30}, GPUs: []facts.GPU{{Vendor: "10de", VRAM: 24 << 30}}}
+		s.facts = facts.Facts{Memory: facts.Memory{Total: 32 << 30}, GPUs: []facts.GPU{{Vendor: "10de", VRAM: 24 << 30, Backends: []string{"cuda"}}}}
 		s.model("beside", "", sized("F16", 10))
 		s.model("m", "auto", sized("Q4_K_M", 5), sized("Q8_0", 16))
 		serve(s, enabled)

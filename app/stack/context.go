@@ -222,7 +222,7 @@ func (v *View) ProgramsHere() ([]string, error) {
 		}
 	}
 	if p := v.Spec.Project; p != nil {
-		for _, n := range p.Runtimes {
+		for _, n := range p.RuntimesHere() {
 			named[n.Value] = true
 		}
 	}

@@ -11,10 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/adapter/names"
 	"aisync.dev/aisync/adapter/workspace"
+	"aisync.dev/aisync/app/literals"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/bundle/yield"
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/providers/dir"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/providers/gitconfig"
@@ -43,7 +47,7 @@ func Providers(p place.Places, k ServiceManager, offline bool, seal file.Seal) [
 // source that is not on this machine is an error unless r may fetch it. It needs
 // v.Load, and may be called once.
 func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
-	sources := &bundle.Sources{Home: v.Places.Physical(v.Places.Home), Resolve: func(ctx context.Context, src spec.Source) (string, string, error) {
+	sources := &bundle.Sources{Home: v.Places.Physical(v.Places.Home), Instead: v.Instead, Resolve: func(ctx context.Context, src spec.Source) (string, string, error) {
 		dir, at, err := r.Source(ctx, src)
 		return dir, at, AdvisePin(err)
 	}}
@@ -53,8 +57,10 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	}
 	r.Catalog = v.Catalog // with the runtimes that sources have
 	var host, project adapter.Decls
+	yields := yield.Spec{Runtimes: v.Catalog.Runtimes(), Sources: sources}
 	g, ctx := errgroup.WithContext(ctx)
 	if v.Has(reconcile.HostOwner) && v.Spec.Host != nil {
+		yields.Host = v.Spec.Host
 		g.Go(catchPanics(func() (err error) {
 			host, err = v.declareHost(ctx, sources, r)
 			return err
@@ -62,6 +68,7 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	}
 	var projectErr error
 	if v.Places.Project != "" && v.Has(reconcile.ProjectOwner(v.Places.Project)) && v.Spec.Project != nil {
+		yields.Project = v.Spec.Project
 		g.Go(catchPanics(func() error {
 			project, projectErr = v.declareProject(ctx, sources)
 			return nil
@@ -70,9 +77,13 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	if err := errors.Join(g.Wait(), projectErr); err != nil {
 		return err
 	}
+	if err := yield.Check(ctx, yields); err != nil {
+		return err
+	}
 	v.Declared.Add(host)
 	v.Declared.Add(project)
 	v.refuseMoved()
+	v.Declared.Notes = append(v.Declared.Notes, literals.Notes(v.Spec, v.Has(reconcile.HostOwner), v.Has(reconcile.ProjectOwner(v.Places.Project)))...)
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
 		v.Declared.Notes = append(v.Declared.Notes, adapter.Overlaps(host, project)...)
 	}
@@ -99,9 +110,9 @@ func (v *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.
 		Sources: sources, Facts: &f, Home: v.Places.Home, Programs: v.Programs(), Secrets: v.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
 		Absent: v.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: v.wantedByHost,
 	}.Declare(ctx)
-	d.UseNames(v.Catalog.Runtimes(), func(rt spec.Runtime) spec.Scope { return rt.User }, func(name string) bool {
+	d.Notes = append(d.Notes, names.Use(d.Declarations, v.Catalog.Runtimes(), func(rt spec.Runtime) spec.Scope { return rt.User }, func(name string) bool {
 		return exists(v.Places.Expand(name))
-	})
+	})...)
 	d.Add(adapter.Decls{Declarations: installs.Declarations, Unsupported: installs.Unsupported, Notes: installs.Notes})
 	if err := errors.Join(err, wrong); err != nil {
 		return d, err
@@ -137,12 +148,13 @@ func (v *View) Programs() store.Programs {
 }
 
 func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
-	p := adapter.Project{Spec: v.Spec.Project, Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: adapter.IsGit(v.Places.Project)}
+	p := adapter.Project{Spec: v.Spec.Project, Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: gitrepo.IsTop(v.Places.Project)}
 	var err error
-	if p.Notes, err = adapter.ReadNotes(v.Places.Project, p.Runtimes); err != nil {
+	if p.Notes, err = adapter.ReadNotes(v.Places.Project, p.Runtimes, p.Spec.Folders()...); err != nil {
 		return adapter.Decls{}, err
 	}
-	p.NoLinks = p.Git && adapter.NoLinks(v.Places.Project)
+	p.Carried, p.Made = v.carried(ctx), v.made
+	p.NoLinks = p.Git && gitrepo.NoLinks(v.Places.Project)
 	if p.Git && !p.Spec.NoGitHooks {
 		p.Hooks = func() adapter.Hooks {
 			found := activeHooks(ctx, v.Env, v.Places.Project)
@@ -156,10 +168,10 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 		}
 	}
 	d, err := p.Declare(ctx)
-	err = errors.Join(err, v.checkOwnLayer(p.Spec, d))
-	d.UseNames(p.Runtimes, func(rt spec.Runtime) spec.Scope { return rt.Project }, func(name string) bool {
-		return exists(filepath.Join(v.Places.Project, name))
-	})
+	err = errors.Join(err, v.checkOwnLayer(p.Spec, d, p.Carried))
+	d.Notes = append(d.Notes, names.Use(d.Declarations, p.Runtimes, func(rt spec.Runtime) spec.Scope { return rt.Project }, func(name string) bool {
+		return exists(filepath.Join(v.Places.Project, name)) && !v.isOwn(d, name)
+	})...)
 	d.Declarations = append(d.Declarations, withoutDocuments(workspace.Declare(v.Spec.Project), d.Declarations)...)
 	if v.Spec.Host != nil {
 		d.Add(adapter.Trust(v.Spec.Host, v.Spec.Project, v.Catalog.Runtimes()))

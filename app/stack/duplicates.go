@@ -171,7 +171,7 @@ func (v *View) programs() []spec.Runtime {
 		}
 	}
 	if p := v.Spec.Project; p != nil {
-		for _, n := range p.Runtimes {
+		for _, n := range p.RuntimesHere() {
 			add(n.Value, "")
 		}
 	}

@@ -172,12 +172,13 @@ func (d *duplicates) titles() map[string][]string {
 		if d.Spec.Project == nil {
 			continue
 		}
-		for _, ref := range d.Spec.Project.Bundles {
+		bundles, teams := d.Spec.Project.References()
+		for _, ref := range bundles {
 			if slices.Contains(t.Languages(), ref.Name) {
 				take(t.Language(ref.Name))
 			}
 		}
-		for _, ref := range d.Spec.Project.Teams {
+		for _, ref := range teams {
 			if slices.Contains(t.Teams(), ref.Name) {
 				take(t.Team(ref.Name))
 			}

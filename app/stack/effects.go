@@ -11,6 +11,7 @@ import (
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -28,8 +29,7 @@ func (v *View) Effects(p *reconcile.Plan) (all, undecided []effects.Effect) {
 	project := v.Spec.Project
 	in := effects.Project{Dir: v.Places.Project, Carried: effects.Carried(v.Env.List(), v.Places.Project), Checks: true, Hooked: v.hooksShared, Launches: Launches(project, v.Spec.Catalog.Runtimes, "")}
 	for _, rt := range v.Catalog.Runtimes() {
-		ours := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
-		if h := v.Spec.Host; ours || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
+		if h := v.Spec.Host; project.Uses(rt.ID) || h != nil && slices.ContainsFunc(h.Runtimes, func(r spec.RuntimeUse) bool { return r.ID == rt.ID }) { // launch may start either
 			in.Runtimes = append(in.Runtimes, rt)
 		} else {
 			in.Others = append(in.Others, rt)
@@ -38,6 +38,7 @@ func (v *View) Effects(p *reconcile.Plan) (all, undecided []effects.Effect) {
 			in.Trusts = append(in.Trusts, effects.Trust{Runtime: rt.ID, Address: entry.Target, Key: entry.Leaves[0].Key})
 		}
 	}
+	in.Trusts = append(in.Trusts, effects.OwnServers(v.Declared, project.Local, v.Catalog.Runtimes())...)
 	all = effects.Of(in, v.ReadEnv(), p)
 	undecided = effects.Undecided(all, owner, v.Store, TrustedSources(v.Spec.Host))
 	v.effects = evaluatedEffects{p, in, all, undecided}
@@ -67,7 +68,7 @@ func TrustedSources(h *spec.Host) []string {
 	var out []string
 	if h != nil {
 		for _, s := range h.TrustSources {
-			out = append(out, adapter.PinnedSource(s.Source, s.Pin))
+			out = append(out, bundle.PinnedSource(s.Source, s.Pin))
 		}
 	}
 	return out

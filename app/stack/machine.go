@@ -9,6 +9,7 @@ import (
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/hosts/graphics"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -29,6 +30,8 @@ type Machine struct {
 	Locked      bool                             // what the lock does not pin is refused
 	Notify      func(format string, args ...any) // tells the person a line
 	Log         func(message string, args ...any)
+	Texts       map[string][]byte                           // spec files as they would be, by path; see schema.Options.Texts
+	Instead     map[string]string                           // folders of bundle sources, by path, and those to read in their place
 	RehearseCUE func(context.Context, schema.Options) error // see schema.Options.Rehearse
 	Abort       func(error)                                 // see schema.Options.Abort
 
@@ -42,9 +45,11 @@ func (m *Machine) Detect() (facts.Facts, error) {
 	if m.FactsFile != "" {
 		return hosts.ReadFacts(m.FactsFile)
 	}
-	return hosts.Detect(context.Background(), hosts.Options{
-		Root: m.Places.Root, Home: string(m.Places.Home), Path: filepath.SplitList(m.Env.Get("PATH")),
-	}), nil
+	o := hosts.Options{Root: m.Places.Root, Home: string(m.Places.Home), Path: filepath.SplitList(m.Env.Get("PATH"))}
+	if o.Run = graphics.Programs(o.Path, m.Env.List()); o.Root == "" && !m.Places.Chown {
+		o.Cache = m.Places.Physical(m.Places.Cache.Join("graphics.json"))
+	}
+	return hosts.Detect(context.Background(), o), nil
 }
 
 // LoadSpec reads the specs and chooses the host. It sets in o where the specs lie.
@@ -52,10 +57,19 @@ func (m *Machine) LoadSpec(ctx context.Context, o schema.Options) (*spec.Spec, e
 	if o.Facts == nil {
 		o.Facts = m.Facts
 	}
+	if o.Texts == nil {
+		o.Texts = m.Texts
+	}
 	if m.Host == "" {
 		prefetchFacts(o.Facts) // most likely needed to choose the host
 	}
-	o.HostDir, o.HostName, o.ProjectDir, o.Cwd = m.Places.Config, m.Host, m.Places.Project, m.Cwd
+	o.HostDir, o.HostName, o.ProjectDir, o.From, o.Cwd = m.Places.Config, m.Host, m.Places.Project, m.Places.From, m.Cwd
+	o.Owned = func(project, file string) error {
+		if m.Places.Owned == nil {
+			return nil
+		}
+		return m.Places.Owned(project, file)
+	}
 	return schema.Load(ctx, m.withSourceRuntimes(o))
 }
 

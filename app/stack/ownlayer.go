@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/atomicfile"
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
@@ -21,131 +23,116 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
+// carried returns whether git carries a file of the project: in its index, or in
+// its HEAD. It asks git when it is first called.
+func (v *View) carried(ctx context.Context) func(name string) bool {
+	index := sync.OnceValue(func() map[string]bool {
+		out, _ := v.Runner().Run(ctx, v.Places.Project, "git", "ls-files", "-z") // without git there is none
+		files := map[string]bool{}
+		for _, name := range strings.Split(string(out), "\x00") {
+			files[name] = true
+		}
+		return files
+	})
+	return func(name string) bool {
+		_, committed := v.Repository().Head(fsys.LogicalPath(name))
+		return committed || index()[name]
+	}
+}
+
 // checkOwnLayer refuses a person's own layer of a project that git carries, or
 // that would change a file that git carries: then it would be everyone's.
-func (v *View) checkOwnLayer(p *spec.Project, d adapter.Decls) error {
-	if p.Local.File == "" {
+func (v *View) checkOwnLayer(p *spec.Project, d adapter.Decls, carried func(string) bool) error {
+	if p.Local == nil {
 		return nil
 	}
 	untrack := func(name string) string { return "git rm --cached " + shellquote.Terminal(name) + ", and commit that" }
-	if _, carried := v.Repository().Head(schema.LocalFile); carried {
+	if carried(schema.LocalFile) {
 		return advice.Command(fmt.Errorf("%s: git carries this file, so it is not one person's", v.Places.Short(v.Cwd, p.Local.File)), untrack(schema.LocalFile))
 	}
 	var errs []error
-	for _, a := range ownTargets(p, d) {
-		if _, carried := v.Repository().Head(fsys.LogicalPath(a.Name())); carried {
-			errs = append(errs, advice.Command(fmt.Errorf("%s: git carries %s, so what you set for yourself would be everyone's", ownOrigin(d, a), a.Name()), untrack(a.Name())))
+	for _, a := range d.Own {
+		if a.InProject() && carried(a.Name()) {
+			i := slices.IndexFunc(d.Declarations, func(decl reconcile.Declaration) bool { return decl.Target == a })
+			errs = append(errs, advice.Command(fmt.Errorf("%s: git carries %s, so what you set for yourself would be everyone's", d.Declarations[i].Leaves[0].Origin[0], a.Name()), untrack(a.Name())))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// ownTargets returns the files that the person's own layer asks for.
-func ownTargets(p *spec.Project, d adapter.Decls) []reconcile.Address {
-	var out []reconcile.Address
-	for _, decl := range d.Declarations {
-		own := slices.ContainsFunc(p.Local.Settings, func(s spec.Settings) bool {
-			return slices.ContainsFunc(decl.Leaves, func(l reconcile.Leaf) bool {
-				return slices.ContainsFunc(l.Origin, func(at reconcile.Position) bool { return at.File == s.Pos.File })
-			})
-		})
-		if own && !slices.Contains(out, decl.Target) {
-			out = append(out, decl.Target)
+// isOwn reports whether a file is there for the person's own layer alone.
+func (v *View) isOwn(d adapter.Decls, name string) bool {
+	a := reconcile.Address("file:" + name)
+	return slices.Contains(d.Own, a) || slices.ContainsFunc(v.Store.Records(reconcile.ProjectOwner(v.Places.Project)), func(r reconcile.Record) bool {
+		return r.Address == a && r.Local && !slices.ContainsFunc(d.Declarations, func(decl reconcile.Declaration) bool { return decl.Target == a })
+	})
+}
+
+// made reports whether an apply wrote a file of the project.
+func (v *View) made(name string) bool {
+	a := reconcile.Address("file:" + name)
+	return slices.ContainsFunc(v.Store.Records(reconcile.ProjectOwner(v.Places.Project)), func(r reconcile.Record) bool { return r.Address == a })
+}
+
+// excludes returns the patterns that git ignores in this clone, and the files of
+// the person's own layer; ok is false where the project lies in no work tree.
+func (v *View) excludes() (e gitrepo.Excludes, files []string, ok bool) {
+	if v.Places.Project == "" || !v.Has(reconcile.ProjectOwner(v.Places.Project)) {
+		return e, nil, false
+	}
+	if exists(filepath.Join(v.Places.Project, schema.LocalFile)) {
+		files = append(files, schema.LocalFile)
+	}
+	for _, a := range v.Declared.Own {
+		if a.InProject() {
+			files = append(files, a.Name())
 		}
 	}
-	return out
+	e, ok = gitrepo.ReadExcludes(v.Places.Project)
+	return e, files, ok
 }
 
-// ownOrigin returns the first place that asks for a.
-func ownOrigin(d adapter.Decls, a reconcile.Address) reconcile.Position {
-	for _, decl := range d.Declarations {
-		if decl.Target == a && len(decl.Leaves) > 0 && len(decl.Leaves[0].Origin) > 0 {
-			return decl.Leaves[0].Origin[0]
-		}
-	}
-	return reconcile.Position{}
-}
-
-// NotIgnored returns the files of the person's own layer that git does not ignore
-// yet. It needs v.Declare.
-func (v *View) NotIgnored(ctx context.Context) []fsys.LogicalPath {
-	p := v.Spec.Project
-	if p == nil || p.Local.File == "" {
+// ownLayerNote says what an apply adds to git's list of ignored files. It needs
+// v.Declare.
+func (v *View) ownLayerNote() []reconcile.Note {
+	e, files, ok := v.excludes()
+	more := e.Missing(files)
+	if !ok || len(more) == 0 || v.Spec.Project == nil || v.Spec.Project.Local == nil {
 		return nil
 	}
-	files := []fsys.LogicalPath{schema.LocalFile}
-	for _, a := range ownTargets(p, v.Declared) {
-		files = append(files, fsys.LogicalPath(a.Name()))
-	}
-	ignored := v.Ignored(ctx, files)
-	if ignored == nil {
-		return nil // no repository, or no git
-	}
-	return slices.DeleteFunc(files, func(f fsys.LogicalPath) bool { return ignored[f] })
-}
-
-// ownLayerNote says what an apply adds to git's list of ignored files.
-func (v *View) ownLayerNote(ctx context.Context) []reconcile.Note {
-	files := v.NotIgnored(ctx)
-	if len(files) == 0 {
-		return nil
+	names := strings.Join(more, " and ")
+	if len(more) > 4 {
+		names = fmt.Sprintf("%d files of your own layer", len(more))
 	}
 	at := reconcile.Position{File: v.Places.Short(v.Cwd, v.Spec.Project.Local.File), Line: 1, Col: 1}
-	return []reconcile.Note{{Text: "apply has git ignore " + joinPaths(files) + " in this clone: lines in .git/info/exclude, which git does not carry", Origin: []reconcile.Position{at}}}
+	return []reconcile.Note{{Text: "apply has git ignore " + names + " in this clone: lines in .git/info/exclude, which git does not carry", Origin: []reconcile.Position{at}}}
 }
 
-func joinPaths(files []fsys.LogicalPath) string {
-	var names []string
-	for _, f := range files {
-		names = append(names, string(f))
-	}
-	return strings.Join(names, " and ")
-}
-
-// IgnoreOwnLayer adds the files of the person's own layer to .git/info/exclude of
-// the project's repository. git carries no such file, so no tracked byte changes,
-// as one in .gitignore would.
-func (s *Session) IgnoreOwnLayer(ctx context.Context) error {
-	files := s.NotIgnored(ctx)
-	if len(files) == 0 {
+// IgnoreOwnLayer has git ignore the files of the person's own layer, by lines in
+// .git/info/exclude. git carries no such file, so no tracked byte changes, as one
+// in .gitignore would. Lines of files that the layer no longer asks for stay until
+// an apply is done, and the file gone.
+func (s *Session) IgnoreOwnLayer(done bool) error {
+	e, files, ok := s.excludes()
+	next, changed := e.With(files, done)
+	if !ok || !changed {
 		return nil
 	}
-	out, err := s.Runner().Run(ctx, s.Places.Project, "git", "rev-parse", "--git-path", "info/exclude")
-	if err != nil {
-		return fmt.Errorf("ignore %s: %w", joinPaths(files), err)
-	}
-	path := strings.TrimSuffix(string(out), "\n")
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.Places.Project, path)
-	}
-	text, err := regular.Read(path, regular.MaxSpec)
+	_, err := regular.Read(e.File, regular.MaxSpec)
 	mode := fs.FileMode(0o644)
-	switch info, statErr := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
-	case err == nil && statErr == nil:
+	if info, statErr := os.Stat(e.File); statErr == nil {
 		mode = info.Mode().Perm()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(filepath.Dir(e.File), 0o755)
+	}
+	if err == nil {
+		err = atomicfile.Write(e.File, next, atomicfile.Options{Mode: mode})
+	}
+	if err == nil && s.Places.Chown {
+		err = os.Lchown(e.File, s.Places.UID, s.Places.GID)
 	}
 	if err != nil {
-		return fmt.Errorf("ignore %s: %w", joinPaths(files), err)
-	}
-	if n := len(text); n > 0 && text[n-1] != '\n' {
-		text = append(text, '\n')
-	}
-	for _, f := range files {
-		text = append(text, "/"+ignorePattern(s.Repository().Prefix()+string(f))+"\n"...)
-	}
-	if err := atomicfile.Write(path, text, atomicfile.Options{Mode: mode}); err != nil {
-		return fmt.Errorf("ignore %s: %w", joinPaths(files), err)
-	}
-	if s.Places.Chown {
-		return os.Lchown(path, s.Places.UID, s.Places.GID)
+		return fmt.Errorf("ignore the files of %s: %w", schema.LocalFile, err)
 	}
 	return nil
-}
-
-// ignorePattern is a path as a pattern that matches it alone.
-// https://git-scm.com/docs/gitignore, "Pattern format"
-func ignorePattern(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, " ", `\ `).Replace(path)
 }

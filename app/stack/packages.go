@@ -53,7 +53,7 @@ func leftOutPackage(left error) error {
 	if left == nil {
 		return nil
 	}
-	return fmt.Errorf("%w%s", left, adviceForPackage)
+	return fmt.Errorf("%w%s", left, pin.LeftOut{Address: "package:"}.Next())
 }
 
 // linksNotInPath warns where PATH lacks the folder of the links to programs.

@@ -39,12 +39,6 @@ func AdvisePin(err error) error {
 	return err
 }
 
-// What to do about a model or a package that is left out.
-const (
-	adviceForModel   = "; pin it with aisync lock when the network is there"
-	adviceForPackage = "; name a version in the spec, or pin one with aisync lock when that is mended"
-)
-
 // pinNote returns a note of package pin with what to do about it.
 func pinNote(n pin.Note) reconcile.Note {
 	out := reconcile.Note{Warning: true, Text: n.Text}

@@ -35,7 +35,7 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 		p.Notes = slices.Concat(p.Notes, notes)
 	}
 	if err == nil {
-		p.Notes = append(append(p.Notes, v.ageNotes(older)...), v.ownLayerNote(ctx)...)
+		p.Notes = append(append(p.Notes, v.ageNotes(older)...), v.ownLayerNote()...)
 	}
 	return p, errors.Join(err, v.hasher.err)
 }
@@ -46,7 +46,7 @@ func (v *View) input(ask Request) reconcile.Input {
 	}
 	return reconcile.Input{
 		Declarations: v.Declared.Declarations, Unsupported: v.Declared.Unsupported, Notes: v.notesAbout(ask),
-		Owners: v.Owners, Choice: ask.Choice, Targets: ask.Targets, Excludes: ask.Excludes, Hold: ask.Hold,
+		Owners: v.Owners, Choice: ask.Choice, Targets: ask.Targets, Excludes: ask.Excludes, Hold: ask.Hold, Keep: ask.Keep,
 	}
 }
 

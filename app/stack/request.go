@@ -15,12 +15,13 @@ type Request struct {
 	Transfer          Transfer // of commands that fetch
 	Untracked         bool     // look for files that no spec asks for
 	Hold              func(reconcile.Address, reconcile.LeafKey) string
+	Keep              func(reconcile.Target, reconcile.LeafKey) bool
 }
 
 // Transfer says how to fetch.
 type Transfer struct {
 	LimitRate   int64  // bytes per second in all; 0 is no limit
-	Connections int    // the most ranges of one file at a time
+	Connections int    // ranges of one file at a time; 0: as many as make it faster
 	Source      string // asked before those of the spec
 }
 

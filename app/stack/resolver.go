@@ -112,10 +112,7 @@ func (v *View) takeResults(r *pin.Resolver) error {
 		f.Set(pins)
 	}
 	for _, l := range res.LeftOut {
-		next := adviceForPackage
-		if l.Address.Kind() == "model" {
-			next = adviceForModel
-		}
+		next := l.Next()
 		v.LeftOut = append(v.LeftOut, fmt.Errorf("%s: left out: %w%s%s", l.Address, l.Err, inBrackets(l.Pos.String()), next))
 		for _, d := range v.Declared.Declarations {
 			for i := range d.Leaves {

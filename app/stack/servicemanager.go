@@ -112,7 +112,11 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 	h := v.serviceHost(r, d, &f, lacking)
 	h.Config, h.State, h.Ollama = v.Places.ConfigHome.Dir(), v.Places.State, v.Programs().Ollama
 	h.Waits, h.Journal, h.User, h.Self = v.Services.Waits, v.Services.journal, v.Places.UserName(v.User), v.ownProgram()
-	h.Place = string(hosts.Fit(loads, f).Place)
+	fit := hosts.Fit(loads, f)
+	h.Offload = func(s spec.Service, id string) service.Offload {
+		n := fit.Of(s.Name, id)
+		return service.Offload{Backend: n.Backend, GPULayers: n.GPULayers, CPUExperts: n.CPUExperts, Split: fit.Split, Prompts: n.Prompts}
+	}
 	h.Recorded = func(a reconcile.Address) bool { return len(v.Store.On(a)) > 0 }
 	h.Version = func(a reconcile.Address) string {
 		for _, x := range d.Declarations {
@@ -122,7 +126,7 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 		}
 		return ""
 	}
-	h.Memory = func(s spec.Service) int64 { return serviceMemory(s, loads, hosts.Fit(loads, f)) }
+	h.Memory = func(s spec.Service) int64 { return fit.MemoryOf(s.Name) }
 	return h.Declare(), nil
 }
 
@@ -188,21 +192,6 @@ func (v *View) servedModel(r *pin.Resolver, d adapter.Decls, id string) (m servi
 
 func isBelow(p, dir fsys.LogicalPath) bool {
 	return dir != "" && len(p) > len(dir) && p[:len(dir)+1] == dir+"/"
-}
-
-// serviceMemory returns the bytes that serving s takes, 0 where they are estimated.
-func serviceMemory(s spec.Service, loads []hosts.Load, v hosts.Verdict) int64 {
-	var sum int64
-	for i, n := range v.Loads {
-		if loads[i].Name != s.Name && loads[i].Name != s.Name+"/"+n.Model {
-			continue
-		}
-		if n.Estimated {
-			return 0
-		}
-		sum += n.Total
-	}
-	return sum
 }
 
 // servicePrograms returns the packages that the services need.

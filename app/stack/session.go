@@ -155,11 +155,20 @@ func DryRun(v *View) (*Session, error) {
 
 // Agree records that the person agreed to list, outside of an apply.
 func (m *Machine) Agree(ctx context.Context, command string, o reconcile.Owner, list []effects.Effect) error {
+	var digests []string
+	for _, e := range list {
+		digests = append(digests, e.Digest)
+	}
+	return m.Answer(ctx, LockRequest{Command: command}, func(s *reconcile.Store, w fsys.FS) error { return s.Agree(w, o, digests) })
+}
+
+// Answer changes what the person agreed to, under the lock of the state.
+func (m *Machine) Answer(ctx context.Context, l LockRequest, change func(*reconcile.Store, fsys.FS) error) error {
 	disk, err := fsys.New(m.Places.FSOptions(reconcile.NewApplyID(time.Now())))
 	if err != nil {
 		return err
 	}
-	held, err := m.lockState(ctx, disk, LockRequest{Command: command})
+	held, err := m.lockState(ctx, disk, l)
 	if err != nil {
 		return err
 	}
@@ -168,9 +177,5 @@ func (m *Machine) Agree(ctx context.Context, command string, o reconcile.Owner, 
 	if err != nil {
 		return err
 	}
-	var digests []string
-	for _, e := range list {
-		digests = append(digests, e.Digest)
-	}
-	return store.Agree(disk, o, digests)
+	return change(store, disk)
 }

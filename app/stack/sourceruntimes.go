@@ -98,6 +98,9 @@ func (v *View) addSourceRuntimes(ctx context.Context, sources *bundle.Sources) e
 	})
 	var errs []error
 	for _, src := range SourcesOf(host, project) {
+		if src.Place != "" {
+			continue // a nested spec names no runtimes
+		}
 		tree, err := sources.Open(ctx, src)
 		if err != nil {
 			continue // declaring its bundles reports why

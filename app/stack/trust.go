@@ -18,8 +18,7 @@ func (v *View) NotTrusted(p *reconcile.Plan) []trust.Row {
 	}
 	var used []spec.Runtime
 	for _, rt := range v.Catalog.Runtimes() {
-		named := slices.ContainsFunc(project.Runtimes, func(n spec.Named) bool { return n.Value == rt.ID })
-		if named && v.uses(rt) {
+		if project.Uses(rt.ID) && v.uses(rt) {
 			used = append(used, rt)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
@@ -187,7 +188,7 @@ func (v *View) loadSpec(ctx context.Context) error {
 		return err
 	}
 	v.Spec, v.Catalog = s, catalog.With(s.Catalog)
-	v.Facts = v.WithPrograms(v.Facts, s.Catalog.Runtimes)
+	v.Facts = hosts.Told(v.WithPrograms(v.Facts, s.Catalog.Runtimes), s.Host)
 	return nil
 }
 

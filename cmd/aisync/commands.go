@@ -9,7 +9,9 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/command/doctor"
 	"aisync.dev/aisync/cmd/aisync/internal/command/drift"
 	editcmd "aisync.dev/aisync/cmd/aisync/internal/command/edit"
+	hookcmd "aisync.dev/aisync/cmd/aisync/internal/command/hook"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
+	mcpcmd "aisync.dev/aisync/cmd/aisync/internal/command/mcp"
 	"aisync.dev/aisync/cmd/aisync/internal/command/message"
 	"aisync.dev/aisync/cmd/aisync/internal/command/models"
 	runcmd "aisync.dev/aisync/cmd/aisync/internal/command/run"
@@ -18,21 +20,29 @@ import (
 	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
 	"aisync.dev/aisync/cmd/aisync/internal/command/start"
 	"aisync.dev/aisync/cmd/aisync/internal/command/task"
+	updatecmd "aisync.dev/aisync/cmd/aisync/internal/command/update"
 )
 
 // commands returns the constructors of all commands, in the order of the help.
 func commands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
-		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, apply.ShowCommand,
+		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, showCommand,
 		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand,
 		models.Command, runtimes.Command, runtimes.ContextCommand, services.Command,
-		apply.LockCommand, start.ValidateCommand, start.FactsCommand,
+		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,
 		doctor.Command,
 		launchcmd.LaunchCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
-		message.LedgerCommand, task.Command, runcmd.Command,
+		message.LedgerCommand, hookcmd.Command, mcpcmd.Command, task.Command, runcmd.Command,
 		docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,
 	}
+}
+
+// showCommand is the command show with what else can be shown.
+func showCommand(a *cli.App) *cobra.Command {
+	cmd := apply.ShowCommand(a)
+	cmd.AddCommand(editcmd.ShowMCPCommand(a), updatecmd.ShowSourceCommand(a))
+	return cmd
 }
 
 // rootCommand builds the command tree. It reads no file and changes nothing.

@@ -96,7 +96,7 @@ func TestSIGTERMEndsEvaluation(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != 143 || took > 5*time.Second {
+	if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != 143 || took > 30*time.Second {
 		t.Errorf("exit code %d after %s", code, took)
 	}
 }

@@ -47,6 +47,12 @@ var crashScenes = []crashScene{
 	{name: "destroy", killed: true, args: crashDestroy, before: func(t *testing.T, m *crashMachine) {
 		m.wants(t, 0, crashApply...)
 	}},
+	{name: "linked", args: crashApply, before: linked},
+	{name: "linked taken back", args: crashRollback, before: func(t *testing.T, m *crashMachine) {
+		linked(t, m)
+		m.wants(t, 0, crashApply...)
+	}},
+	{name: "linked whole", args: crashApply, before: linkedWhole},
 	{name: "damaged", args: crashRestore, before: damaged},
 	{name: "start", serving: true, args: crashApply, before: func(t *testing.T, m *crashMachine) {
 		m.edit(t, "host/velox.cue", "coder: {", "coder: {enabled: false, ")
@@ -82,6 +88,38 @@ func damaged(t *testing.T, m *crashMachine) {
 	must(t, err)
 	_, err = f.WriteAt([]byte{'!'}, end)
 	must(t, errors.Join(err, f.Close()))
+}
+
+// linked is a machine whose person keeps settings and notes elsewhere, with links
+// in their places.
+func linked(t *testing.T, m *crashMachine) {
+	t.Helper()
+	for at, to := range map[string]string{
+		"root/home/me/.claude/settings.json":          "../dotfiles/settings.json",
+		"root/home/me/.config/opencode/opencode.json": "../../dotfiles/opencode.json",
+		"project/AGENTS.md":                           "docs/agents.md",
+	} {
+		target := filepath.Join(filepath.Dir(m.at(at)), to)
+		must(t, os.MkdirAll(filepath.Dir(target), 0o755))
+		must(t, os.Rename(m.at(at), target))
+		must(t, os.Symlink(to, m.at(at)))
+	}
+}
+
+// linkedWhole is a machine where a file that is all aisync's is a link to a file of
+// the person, which was adopted; then its bundle moved.
+func linkedWhole(t *testing.T, m *crashMachine) {
+	t.Helper()
+	text, err := os.ReadFile(m.at("rulesets/agent-rules/commits.md"))
+	must(t, err)
+	must(t, os.MkdirAll(m.at("root/home/me/dotfiles"), 0o755))
+	must(t, os.MkdirAll(m.at("root/home/me/.claude/rules"), 0o755))
+	must(t, os.WriteFile(m.at("root/home/me/dotfiles/commits.md"), text, 0o644))
+	at := m.at("root/home/me/.claude/rules/commits.md")
+	must(t, os.Remove(at))
+	must(t, os.Symlink("../../dotfiles/commits.md", at))
+	m.wants(t, 0, crashApply...)
+	m.edit(t, "rulesets/agent-rules/commits.md", "One change a commit", "One thought a commit")
 }
 
 // moved is a machine that was applied, and whose specs and bundles then asked
@@ -225,7 +263,7 @@ func (s *stage) judge(t *testing.T, how crash.How, code int, said string) (wrong
 	if d := s.stat(t).Written(before); d != "" {
 		complain("plan wrote:\n%s", d)
 	}
-	if _, err := os.Stat(s.at(stateRel + "/journal.jsonl")); s.rollback && err != nil && now.Diff(s.will) == "" {
+	if _, err := os.Stat(s.at(stateRel + "/journal.jsonl")); s.rollback && err != nil && s.unlike(now, s.will) == "" {
 		return out.String() // all of it is done and noted: one more would take back the apply before
 	}
 	if code, said := s.here(crash.Fault{}, s.scene.args...); code != 0 {

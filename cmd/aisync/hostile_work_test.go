@@ -55,7 +55,7 @@ func (w hostileWorld) work(t *testing.T, try func(...string)) {
 	for _, args := range [][]string{
 		at("list", "--project", ""), ofCore("list"), at("list", "--project", evil), at("show", "plain"), at("show", "waits"), at("show", "sits"), at("show", "new"), at("show", "broken"), at("show", evil),
 		at("validate"), at("validate", filepath.Join(w.project, queue, "plain.yaml"), evil), ofCore("next"), at("next", "--project", evil), at("graph", "--project", ""), at("graph", "--project", "", "--format", "dot"),
-		at("report", "over"), at("report", "over", "--log"), at("report", evil), at("report", "plain"), ofCore("approve", "new"), at("approve", "new", "--project", evil), at("retry", "over"),
+		at("report", "over"), at("report", "over", "--log"), at("report", evil), at("report", "plain"), ofCore("approve", "new"), at("approve", "new", "--project", evil), at("retry", "over"), at("approve", "--all", "--yes"), ofCore("approve", "--all"),
 		at("import", filepath.Join(w.project, queue, "plain.yaml")), at("new", evil, "--goal", evil), ofCore("run-once", "--dry-run"), {"who"}, {"doctor"},
 	} {
 		try(args...)
@@ -77,7 +77,7 @@ func (w hostileWorld) work(t *testing.T, try func(...string)) {
 		}
 		return strings.TrimSpace(out)
 	}
-	in("run", "start", "--id", "one", "--goal", evil, "--graph", graph, "--accept", evil, "--objective", evil, "--evaluator", evil)
+	in("run", "start", "--id", "one", "--goal", evil, "--graph", graph, "--accept", evil, "--objective", evil)
 	in("run", "start", "--id", "two", "--goal", "MARK", "--graph", graph, "--accept", "MARK", "--objective", "MARK")
 	for _, id := range []string{"one", "two"} {
 		in("run", "worker", "register", "w1", "--run", id, "--agent", "MARK"+evil, "--branch", "MARK"+evil)
@@ -99,15 +99,15 @@ func (w hostileWorld) work(t *testing.T, try func(...string)) {
 	for _, id := range []string{"one", "two"} {
 		in("run", "show", id)
 		for _, args := range [][]string{
-			{"run", "status", id}, {"run", "show", id}, {"run", "events", id}, {"run", "evidence", id}, {"run", "evidence", id, "--verify"}, {"run", "report", id}, {"run", "worker", "list", "--run", id},
-			{"run", "claim", "b", "--worker", "w1", "--run", id}, {"run", "claim", evil, "--worker", evil, "--run", id}, {"run", "worker", "done", "--run", id, "--token", evil}, {"run", "cleanup", "--safe", "--dry-run", id}, {"run", "recover", id},
+			{"run", "status", id}, {"run", "approve", id}, {"run", "show", id}, {"run", "events", id}, {"run", "evidence", id}, {"run", "evidence", id, "--verify"}, {"run", "report", id}, {"run", "worker", "list", "--run", id},
+			{"run", "claim", "b", "--worker", "w1", "--run", id}, {"run", "claim", evil, "--worker", evil, "--run", id}, {"run", "worker", "done", "--run", id, "--token", evil}, {"run", "stop", evil, "--run", id, "--reason", evil}, {"run", "stop", "w1", "--run", id, "--reason", evil}, {"run", "cleanup", "--safe", "--dry-run", id}, {"run", "recover", id},
 		} {
 			try(args...)
 		}
 	}
 	for _, args := range [][]string{
 		{"run", "list"}, {"run", "status", "torn"}, {"run", "events", "torn"}, {"run", "recover", "torn", "--dry-run"}, {"run", "show", evil}, {"run", "status"}, {"run", "report", "torn"}, {"run", "cleanup", "--safe", "--dry-run"},
-		{"run", "start", "--goal", "x", "--adapter", evil}, {"run", "start", "--goal", "x", "--graph", evil}, {"run", "worker", "register", evil}, {"run", "finish", "one", "--as", "cancelled", "--reason", evil},
+		{"run", "start", "--goal", "x", "--adapter", evil}, {"run", "start", "--goal", "x", "--depth", evil}, {"run", "start", "--goal", "x", "--evaluator", evil}, {"run", "start", "--goal", "x", "--graph", evil}, {"run", "worker", "register", evil}, {"run", "finish", "one", "--as", "cancelled", "--reason", evil},
 		{"who"}, {"roster"}, {"doctor"},
 	} {
 		try(args...)

@@ -79,6 +79,11 @@ func TestSignalEndsCommandAtPrompt(t *testing.T) {
 			must(t, os.WriteFile(filepath.Join(p.project(), ".mcp.json"), []byte(`{"mcpServers": {"theirs": {"command": "theirs"}}}`), 0o644))
 			must(t, os.WriteFile(filepath.Join(p.dir, "claude"), []byte("#!/bin/sh\n"), 0o755))
 		}, []string{"launch", "--no-tmux", "--runtime", "claude", "."}, []string{"Start claude with these?"}},
+		{"import", func(t *testing.T, p person) {
+			must(t, os.Remove(filepath.Join(p.project(), "aisync.cue")))
+			must(t, os.MkdirAll(filepath.Join(p.project(), ".cursor/rules"), 0o755))
+			must(t, os.WriteFile(filepath.Join(p.project(), ".cursor/rules/tabs.mdc"), []byte("---\nalwaysApply: true\n---\nUse tabs.\n"), 0o644))
+		}, []string{"import"}, []string{"and the spec? [y/N]"}},
 		{"a text that is typed", nil, []string{"message", "send", "pearl.p", "-"}, nil},
 	} {
 		for _, signal := range []struct {
@@ -122,10 +127,10 @@ func TestSignalEndsCommandAtPrompt(t *testing.T) {
 				select {
 				case err := <-ended:
 					var exit *exec.ExitError
-					if !errors.As(err, &exit) || exit.ExitCode() != signal.code || time.Since(began) > 3*time.Second {
+					if !errors.As(err, &exit) || exit.ExitCode() != signal.code {
 						t.Errorf("ended after %v with %v, want exit code %d\n%s", time.Since(began), err, signal.code, who.text())
 					}
-				case <-time.After(10 * time.Second):
+				case <-time.After(20 * time.Second):
 					must(t, cmd.Process.Kill())
 					<-ended
 					t.Fatalf("it goes on\n%s", who.text())

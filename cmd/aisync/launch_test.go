@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/tmuxtest"
 )
 
 // fakeAgent stands for an agent program: a process of its name that runs what it
@@ -70,9 +71,7 @@ func newOffice(t *testing.T, project string) office {
 		"AISYNC_OFFICE=" + dir, "TMPDIR=" + dir, quickRaceExit,
 	}
 	t.Cleanup(func() {
-		kill := exec.Command("tmux", "kill-server")
-		kill.Env = o.env
-		_ = kill.Run() // there is none where nothing was started
+		tmuxtest.End(t, tmuxtest.Default(dir+"/tmux"))
 		_ = os.RemoveAll(dir)
 	})
 	return o

@@ -13,13 +13,16 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"aisync.dev/aisync/agents/run/worker"
-	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/sandbox"
+	"aisync.dev/aisync/agents/witness"
+	"aisync.dev/aisync/agents/worker"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 	"aisync.dev/aisync/cmd/aisync/internal/command/message"
 	runcmd "aisync.dev/aisync/cmd/aisync/internal/command/run"
+	_ "aisync.dev/aisync/cmd/aisync/quick/hook" // answers in its init
+	_ "aisync.dev/aisync/cmd/aisync/quick/hook/tool"
 	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/netjail"
@@ -51,6 +54,9 @@ func execute(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.Wri
 	}
 	if len(argv) == 4 && argv[1] == runcmd.KeepCommand {
 		return worker.Keep(argv[2], argv[3])
+	}
+	if witness.IsCall(argv) {
+		return witness.Main(argv)
 	}
 	a := &cli.App{In: stdin, Out: cli.OnScreen(stdout), Err: cli.OnScreen(stderr), Env: environ.New(variables), Argv0: filepath.Base(argv[0]), Gate: g}
 	defer func() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aisync.dev/aisync/cmd/aisync/quick"
+	"aisync.dev/aisync/cmd/aisync/quick/role"
 )
 
 // What package quick answers, the whole program answers with the same bytes, and
@@ -56,7 +57,7 @@ func TestQuickMatchesFullProgram(t *testing.T) {
 		t.Helper()
 		environ = append([]string{"HOME=" + home, "PATH=/usr/bin:/bin"}, environ...)
 		var out, errs, wantOut, wantErrs bytes.Buffer
-		code, quickly := quick.Process{Args: argv, Environ: environ, Out: &out, Err: &errs}.Answer()
+		code, quickly := quick.Process{Args: argv, Environ: environ, Out: &out, Err: &errs, RoleOf: role.Of}.Answer()
 		if !quickly {
 			if out.Len()+errs.Len() > 0 {
 				t.Errorf("%q %q: left alone, after %q %q", argv, environ, out.String(), errs.String())
@@ -92,7 +93,13 @@ func TestQuickMatchesFullProgram(t *testing.T) {
 		{"session-context-path|--project|" + filepath.Join(top, "link"), []string{"HOME="}, true},
 		{"session-context-path|--project", nil, false},
 		{"session-context-path|--help", nil, false},
-		{"session-context-path|x", nil, false},
+		{"session-context-path|x", nil, false}, // no such folder
+		{"session-context-path|src", nil, true},
+		{"session-context-path|src|src", nil, false},
+		{"session-context-path|", nil, false},
+		{"session-context-path|src|--project|" + top, nil, false},
+		{"session-context-path|" + top, []string{"AI_AGENT_ID=x", "AI_PROJECT_DIR=" + project, "AI_SESSION_CONTEXT=" + filepath.Join(project, ".ai/session-context.org")}, true},
+		{"session-context-path|" + filepath.Join(top, "link"), []string{"AI_PROJECT_DIR=" + project, "AI_SESSION_CONTEXT=/etc/passwd"}, false},
 		{"aisync|session", nil, false},
 		{"aisync|session|path|--|x", nil, false},
 		{"aisync|--json|session|path", nil, false}, // right, and not plain
@@ -103,6 +110,11 @@ func TestQuickMatchesFullProgram(t *testing.T) {
 		{"aisync|roster|-v", nil, true},
 		{"agent-roster|--project|" + home, nil, true},
 		{"agent-roster|--project|/nowhere", nil, false},
+		{"agent-roster|src", nil, true},
+		{"agent-roster|" + home + "|--json", []string{"AI_PROJECT_DIR=" + project}, true},
+		{"agent-roster|/nowhere", nil, false},
+		{"agent-roster|-v|src|.", nil, false},
+		{"agent-roster|--project|" + home + "|src", nil, false},
 		{"agent-roster|--proc|/proc", nil, false},
 		{"agent-roster|--self|x", nil, false},
 		{"agent-roster|--jsno", nil, false},
@@ -119,6 +131,11 @@ func TestQuickMatchesFullProgram(t *testing.T) {
 		{"aisync|detect|--field|none", nil, false},
 		{"aisync|detect|--field", nil, false},
 		{"aisync|detect", []string{"AI_PROJECT_DIR=/nowhere"}, true},
+		{"aisync|detect|--role", nil, true},
+		{"aisync|detect|--role|--json", []string{"AI_AGENT_ID=helper-1f3a"}, true},
+		{"aisync|detect|--role", []string{"AI_PROJECT_DIR=/nowhere"}, true},
+		{"aisync|detect|--role|--compat", nil, false},
+		{"aisync|detect|--role|--field|runtime", nil, false},
 
 		{"aisync", nil, false},
 		{"ai|roster", nil, false},
@@ -158,6 +175,25 @@ func TestQuickMatchesFullProgram(t *testing.T) {
 	write(spec, "package aisync\n\nhosts: here: runtimes: claude: {}\n// no catalog: here\n")
 	if both(t, roster, nil) {
 		t.Error("answered before the changed spec was evaluated")
+	}
+}
+
+// The role begins after a little more, too.
+func TestQuickRoleStartsBeforeMostPackages(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "detect", "--role")
+	cmd.Args[0] = "aisync"
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"HOME=" + t.TempDir(), "AI_HELPER=1", "AI_AGENT_ID=x", "GODEBUG=inittrace=1"}
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if out, err := cmd.Output(); err != nil || string(out) != "helper\n" {
+		t.Fatalf("%q %v\n%s", out, err, trace.String())
+	}
+	if s := trace.String(); !strings.Contains(s, "init encoding/json ") || strings.Contains(s, "init github.com/spf13/cobra ") {
+		t.Errorf("it comes late:\n%s", s)
 	}
 }
 
@@ -216,6 +252,41 @@ func TestAnswersComeBeforeTheRestHasBegun(t *testing.T) {
 		for _, late := range []string{"github.com/cockroachdb/apd/v3", "path/filepath", "regexp", "google.golang.org/protobuf/types/descriptorpb"} {
 			if strings.Contains(trace.String(), "init "+late+" ") {
 				t.Errorf("%q: %s began first; which import of cmd/aisync/quick waits for it, or comes as late?\ngo list -deps ./cmd/aisync/quick", words, late)
+			}
+		}
+	}
+}
+
+// TestHooksComeBeforeTheRestHasBegun: a program waits for its hooks.
+func TestHooksComeBeforeTheRestHasBegun(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	early, tool := []string{"github.com/cockroachdb/apd/v3", "path/filepath", "regexp", "mvdan.cc/sh/v3/fileutil", "aisync.dev/aisync/internal/gitrepo"}, []string{"github.com/spf13/cobra", "google.golang.org/protobuf/types/descriptorpb"}
+	for _, c := range []struct {
+		event, input string
+		late         []string
+	}{
+		{"SessionStart", `{"session_id":"one"}`, early},
+		{"Stop", `{"session_id":"one"}`, early},
+		{"PostToolUse", `{"session_id":"one","tool_name":"Bash","tool_input":{"command":"make"}}`, early},
+		{"PreToolUse", `{"session_id":"one","tool_name":"Edit","tool_input":{"file_path":"x"}}`, early},
+		{"PreToolUse", `{"session_id":"one","tool_name":"Bash","tool_input":{"command":"make 2>&1"}}`, early},
+		{"PreToolUse", `{"session_id":"one","tool_name":"Bash","tool_input":{"command":"make >log"}}`, tool},
+	} {
+		event := c.event
+		cmd := exec.Command(program, "hook", event, "--runtime", "claude")
+		cmd.Dir, cmd.Env = t.TempDir(), []string{"HOME=" + t.TempDir(), "GODEBUG=inittrace=1"}
+		cmd.Stdin = strings.NewReader(c.input)
+		var trace bytes.Buffer
+		cmd.Stderr = &trace
+		if err := cmd.Run(); err != nil || !strings.Contains(trace.String(), "init encoding/json ") || !strings.Contains(trace.String(), ".pi-ensemble is missing") {
+			t.Fatalf("%s: %v\n%s", event, err, trace.String())
+		}
+		for _, late := range c.late {
+			if strings.Contains(trace.String(), "init "+late+" ") {
+				t.Errorf("%s: %s began first; which import of cmd/aisync/quick/hook waits for it, or comes as late?", event, late)
 			}
 		}
 	}

@@ -21,6 +21,7 @@ type hubKey struct{}
 //
 //	hub add REPO NAME=FILE...   a commit of REPO, which main moves to
 //	hub tag REPO NAME           main's commit gets another name
+//	hub rename REPO NAME        REPO is NAME now; its old name redirects
 //	hub gate REPO TOKEN         REPO needs TOKEN
 //	hub terms REPO TOKEN        nor with TOKEN: its terms are not accepted
 //	hub break FAULT             it misbehaves: a name of hubtest.Faults
@@ -48,6 +49,8 @@ func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 		h.Tag(rest[0], rest[1])
 	case "terms":
 		h.Gate(rest[0], rest[1], false)
+	case "rename":
+		h.Rename(rest[0], rest[1])
 	case "gate":
 		h.Gate(rest[0], rest[1], true)
 	case "break":

@@ -30,6 +30,7 @@ import (
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakellama"
+	"aisync.dev/aisync/internal/fakemcpregistry"
 	"aisync.dev/aisync/internal/fakenpm"
 	"aisync.dev/aisync/internal/fetch/ocitest"
 	"aisync.dev/aisync/internal/filelock"
@@ -50,6 +51,7 @@ func TestMain(m *testing.M) {
 		"failing":      failing,
 		"ai":           main,
 		"ensemble":     main,
+		"fake-npx":     fakeNpx,
 		"llama-server": func() { os.Exit(fakellama.Main(os.Args[1:])) },
 	})
 }
@@ -101,7 +103,7 @@ var canFail = sync.OnceValue(func() bool {
 // oci in script_oci_test.go, registry in script_npm_test.go; silent points
 // HF_ENDPOINT to a server that never answers; within TIME COMMAND… wants an error
 // before that; source and refused are in script_source_test.go,
-// model in script_model_test.go, gitea in script_gitea_test.go.
+// model in script_model_test.go, gitea in script_gitea_test.go, mcpregistry in script_mcp_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -124,7 +126,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "oci": registryCommand, "silent": silentCommand, "within": within,
 			"source": sourceCommand, "refused": refusedCommand,
-			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "model": modelCommand, "gitea": giteaCommand,
+			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "mcpregistry": mcpRegistryCommand, "model": modelCommand, "gitea": giteaCommand,
 		},
 	})
 }
@@ -143,6 +145,9 @@ func prepare(e *testscript.Env) error {
 	registry := fakenpm.New()
 	e.Defer(registry.Close)
 	e.Values[npmKey{}] = registry
+	servers := fakemcpregistry.New()
+	e.Defer(servers.Close)
+	e.Values[mcpRegistryKey{}] = servers
 	e.Values[giteaKey{}] = new(*fakegitea.Server)
 	e.Defer(func() { endServices(e.WorkDir) })
 	at := func(elem ...string) string { return filepath.Join(append([]string{e.WorkDir}, elem...)...) }

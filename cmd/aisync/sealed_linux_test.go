@@ -26,25 +26,25 @@ var uses = []struct {
 	code string
 }{
 	{line: "validate"}, {line: "plan"}, {line: "plan --take-over"}, {"plan --json --detailed-exitcode", "2"}, {line: "status"}, {line: "facts"}, {line: "version"}, {line: "completion bash"},
-	{line: "plan --scope project --out p.json"}, {"show p.json", "X"}, {line: "apply --scope project --yes --trust"}, {line: "drift"}, {line: "drift --scope all --format sarif --fail-on drift"},
-	{line: "status --json"}, {"show p.json", "X"}, {"doctor", "X"}, {"doctor --deep", "X"}, {line: "lint ../rulesets"}, {line: "detect"},
-	{line: "roster"}, {line: "roster --json"}, {line: "who"}, {line: "session list"}, {line: "session start"}, {line: "session path"}, {"session id", "X"}, {"session gate", "X"},
+	{line: "plan --scope project --out p.json"}, {"show p.json", "X"}, {"show mcp a.b/c", "7"}, {line: "show source rulesets"}, {"outdated", "X"}, {"update --dry-run", "X"}, {line: "apply --scope project --yes --trust --accept none"}, {line: "drift"}, {line: "drift --scope all --format sarif --fail-on drift"},
+	{line: "status --json"}, {"show p.json", "X"}, {"doctor", "X"}, {"doctor --deep", "X"}, {line: "lint ../rulesets"}, {line: "lint --format sarif"}, {line: "detect"}, {"detect --role", "X"},
+	{"roster", "X"}, {"roster --json", "X"}, {line: "who"}, {line: "session list"}, {line: "session start"}, {line: "session path"}, {"session id", "X"}, {"session gate", "X"},
 	{"session close", "X"}, {"session journal --file AGENTS.md --heading A doing", "X"}, {"session edit AGENTS.md --heading A --show", "X"}, {"session snapshot AGENTS.md", "X"}, {line: "session archive"},
-	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"},
-	{line: "models"}, {line: "models ls"}, {line: "models fit"}, {"models path tiny", "X"}, {"models verify", "X"}, {"models pull tiny", "7"}, {line: "models adopt"}, {line: "models gc"},
+	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"}, {line: "hook SessionStart --runtime claude"}, {line: "hook pre-commit"}, {line: "mcp --runtime cursor"},
+	{line: "models"}, {line: "models ls"}, {"models search qwen", "7"}, {line: "models fit"}, {"models path tiny", "X"}, {"models verify", "X"}, {"models pull tiny", "7"}, {line: "models adopt"}, {line: "models gc"},
 	{"models serve --listen 127.0.0.1:0", "X"},
 	{line: "run init"}, {line: "run start --goal sealed"}, {line: "run list"}, {line: "run status"}, {line: "run show"}, {line: "run events"}, {line: "run evidence"}, {line: "run report"},
 	{"run evidence add --name log --file AGENTS.md --kind artifact", "X"}, {line: "run worker register w1 --task main"}, {line: "run worker list"}, {"run claim main --worker w1", "X"},
 	{"run renew no-token", "X"}, {"run worker ready no-token", "X"}, {"run worker heartbeat no-token", "X"}, {"run worker done no-token", "X"}, {"run worker fail no-token no", "X"}, {"run release no-token", "X"},
 	{"run worker retain w1 --reason kept", "X"}, {"run worker let-go w1 --reason over", "X"}, {"run worker confirm w1 --reason looked", "X"}, {"run cleanup --safe --dry-run", "X"}, {"run recover", "X"},
-	{"run finish --as cancelled", "X"}, {"run supervise", "X"}, // that there is nothing to do
+	{"run stop w1", "X"}, {"run finish --as cancelled", "X"}, {"run approve none", "X"}, {"run supervise", "X"}, // that there is nothing to do
 	{line: "task new sealed --goal x --file AGENTS.md --verify true"}, {line: "task list"}, {"task validate", "X"}, {"task show sealed", "X"}, {"task next --project guardrails", "X"}, {line: "task graph"},
 	{"task report sealed", "X"}, {"task approve sealed --project guardrails", "X"}, {"task run-once --project guardrails --dry-run", "X"}, {"task run --project guardrails --max 1", "X"},
-	{"task retry sealed", "X"}, {"task import ../none.yaml", "X"}, {"task import gitea me/x#1", "X"}, {"task nightly", "X"},
+	{"task retry sealed", "X"}, {"task import ../none.yaml", "X"}, {"task import gitea me/x#1", "X"}, {"task nightly", "X"}, {line: "task trees"},
 	{line: "runtimes"}, {line: "runtimes ls"}, {line: "runtimes matrix"}, {line: "runtimes show claude"}, {line: "context"}, {line: "context claude AGENTS.md"}, {line: "context --model qwen3-4b", code: "X"},
 	{line: "services"}, {line: "services ls"}, {"services status", "X"}, {"services logs coder", "X"}, {"services start coder", "X"}, {"services restart coder", "X"}, {"services stop coder", "X"},
-	{line: "add runtime codex"}, {line: "add mcp zz -- true"}, {"add bundle go", "X"}, {"add model qwen3-4b", "X"}, {"add service zz", "X"}, {line: "remove mcp zz"}, {line: "remove runtime codex"},
-	{"remove bundle go", "X"}, {"remove model qwen3-4b", "X"}, {"remove service zz", "X"}, {"lock", "X"}, {"lock --update", "X"}, {"adopt file:AGENTS.md", "X"},
+	{line: "add runtime codex"}, {line: "add mcp zz -- true"}, {"add bundle go", "X"}, {"add skill ../rulesets", "X"}, {"add plugin x@acme/none", "X"}, {"add model qwen3-4b", "X"}, {"add service zz", "X"}, {line: "remove mcp zz"}, {line: "remove runtime codex"},
+	{"remove bundle go", "X"}, {"remove skill x", "X"}, {"remove plugin x", "X"}, {"remove model qwen3-4b", "X"}, {"remove service zz", "X"}, {"lock", "X"}, {"lock --update", "X"}, {"adopt file:AGENTS.md", "X"},
 	{"import ../rulesets --to ../imported", "X"}, {"init", "X"}, {"launch nowhere", "X"}, {line: "gen-docs .."}, {"rollback --yes", "X"}, {"prune --yes", "X"}, {"destroy --scope project --yes", "X"},
 }
 
@@ -249,7 +249,8 @@ func TestReadOnlyCommandsWorkOnReadOnlyMachine(t *testing.T) {
 		args := append(strings.Fields(line), "--offline")
 		want, open := exitCodeOf(t, p.aisync(args...))
 		got, out := exitCodeOf(t, wrapped(t, p.aisync(args...), by...))
-		if got != want && !strings.HasPrefix(line, "doctor") || strings.Contains(out, "panic") {
+		hidden := got == 2 && strings.Contains(out, "there may be more agents here") // outside, such as of a test beside this one
+		if got != want && !hidden && !strings.HasPrefix(line, "doctor") || strings.Contains(out, "panic") {
 			t.Errorf("aisync %s: exit code %d, and %d where it may write\n%s\n%s", line, got, want, out, open)
 		}
 	}

@@ -71,7 +71,7 @@ func TestExecutorsRunEachTaskOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for range executors {
 		wait.Go(func() {
-			cmd := exec.Command("aisync", "task", "run", "--project", "core", "--quiet")
+			cmd := exec.Command("aisync", "task", "run", "--project", "core", "--quiet", "--trust")
 			cmd.Dir, cmd.Env = repo, env
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
@@ -111,7 +111,7 @@ func TestExecutorsRunEachTaskOnce(t *testing.T) {
 // queue is whole, and the next one does the task.
 func TestTaskOfKilledExecutorIsRecovered(t *testing.T) {
 	repo, env := taskRepo(t, 1, "test -e made/000 && (setsid sh -c 'while :; do date +%N >made/beat; sleep 0.02; done' &) ; sleep 1; rm -f made/beat; echo x >made/x")
-	cmd := exec.Command("aisync", "task", "run-once", "--project", "core")
+	cmd := exec.Command("aisync", "task", "run-once", "--project", "core", "--trust")
 	cmd.Dir, cmd.Env = repo, env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestTaskOfKilledExecutorIsRecovered(t *testing.T) {
 
 func TestSignalReturnsTaskToQueue(t *testing.T) {
 	repo, env := taskRepo(t, 1, "sleep 60")
-	cmd := exec.Command("aisync", "task", "run", "--project", "core")
+	cmd := exec.Command("aisync", "task", "run", "--project", "core", "--trust")
 	cmd.Dir, cmd.Env = repo, env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

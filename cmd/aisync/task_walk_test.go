@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"aisync.dev/aisync/agents/task/sandbox"
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/internal/fakegitea"
 	"aisync.dev/aisync/internal/fakemodel"
 )

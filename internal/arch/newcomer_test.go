@@ -73,7 +73,8 @@ echo "a stand-in for the program of a runtime, which is no agent"
 printf '%s\n' "$@" >"$HOME/arguments"
 env >"$HOME/environment"
 export NEWCOMER_SESSION=s1
-aisync detect --json >"$HOME/detected"
+aisync detect --json >"$HOME/detected.new"
+mv "$HOME/detected.new" "$HOME/detected"
 exec newcomer-agent "$HOME/end"
 `
 
@@ -139,7 +140,8 @@ project: {
 	}
 	defer agent.Wait()
 	defer put(t, world, "home/end", "")
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(m.out("roster --json"), `"runtime": "newcomer"`); time.Sleep(50 * time.Millisecond) {
+	detected := func() bool { _, err := os.Stat(filepath.Join(world, "home/detected")); return err == nil }
+	for end := time.Now().Add(20 * time.Second); !detected() || !strings.Contains(m.out("roster --json"), `"runtime": "newcomer"`); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the roster has no agent:\n%s\nlaunch says:\n%s", m.out("roster --json"), said.String())
 		}

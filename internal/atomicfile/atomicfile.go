@@ -12,7 +12,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 
@@ -47,20 +47,20 @@ const (
 	Nothing                  // perhaps an empty file: for reproducible content
 )
 
-// Write replaces path by data in one step. It replaces a link, not the link's
+// Write replaces a file by data in one step. It replaces a link, not the link's
 // target. The folder must exist.
-func Write(path string, data []byte, o Options) error {
-	return write(path, data, o, (*File).Replace)
+func Write(file string, data []byte, o Options) error {
+	return write(file, data, o, (*File).Replace)
 }
 
 // Create is Write for a new file. If the name exists, even if it appears during
 // the call, Create changes nothing and returns fs.ErrExist.
-func Create(path string, data []byte, o Options) error {
-	return write(path, data, o, (*File).Create)
+func Create(file string, data []byte, o Options) error {
+	return write(file, data, o, (*File).Create)
 }
 
-func write(path string, data []byte, o Options, publish func(*File, string) error) error {
-	f, err := New(filepath.Dir(path), o)
+func write(file string, data []byte, o Options, publish func(*File, string) error) error {
+	f, err := New(path.Dir(file), o)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func write(path string, data []byte, o Options, publish func(*File, string) erro
 		err = o.Hook()
 	}
 	if err == nil {
-		err = publish(f, filepath.Base(path))
+		err = publish(f, path.Base(file))
 	}
 	if err != nil { // not deferred: in tests a panic stands for a kill
 		f.Discard()
@@ -100,7 +100,7 @@ func New(dir string, o Options) (*File, error) {
 		if random {
 			name += strconv.FormatUint(rand.Uint64(), 36) + after
 		}
-		f.temp = filepath.Join(dir, name)
+		f.temp = path.Join(dir, name)
 		var err error
 		f.file, err = f.in.OpenFile(f.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil {
@@ -127,7 +127,7 @@ func (f *File) Replace(name string) error {
 	if err := f.close(); err != nil {
 		return err
 	}
-	if err := f.in.Rename(f.temp, filepath.Join(f.dir, name)); err != nil {
+	if err := f.in.Rename(f.temp, path.Join(f.dir, name)); err != nil {
 		return err
 	}
 	return f.published()
@@ -140,7 +140,7 @@ func (f *File) Create(name string) error {
 	if err := f.close(); err != nil {
 		return err
 	}
-	to := filepath.Join(f.dir, name)
+	to := path.Join(f.dir, name)
 	err := f.in.renameNew(f.temp, to)
 	if unsupported(err) {
 		err = f.copyNew(to)

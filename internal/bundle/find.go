@@ -26,7 +26,7 @@ func (s *Sources) Find(ctx context.Context, kind Kind, ref spec.BundleRef, among
 	var p *Part
 	switch {
 	case ref.Name == ".":
-		p, err = t.Core()
+		p, err = t.Top()
 	case kind == Team:
 		p, err = t.Team(ref.Name)
 	default:

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/bundle/plugin"
 	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Neutral is the part of a bundle in neutral form: each runtime gets it in the
@@ -21,6 +24,7 @@ type Neutral struct {
 	Hooks       []Hook
 	Programs    []File // programs of Hooks, and files that they need
 	Permissions []Permission
+	Servers     []spec.MCPServer
 	Ignored     []string // patterns of files that agents must not read, as in .gitignore
 	sources     []File   // hooks.json, permissions.json, ignore
 }
@@ -41,7 +45,11 @@ type Hook struct {
 	Timeout  int      `json:"timeout"` // seconds; 0: the program's default
 	Level    string   `json:"level"`   // "required", or "advisory", which "" means
 	Runtimes []string `json:"runtimes"`
+	written  string   // the command as a plugin has it, if that differs
 }
+
+// Shown is the command as its author wrote it.
+func (h Hook) Shown() string { return cmp.Or(h.written, h.Command) }
 
 // Required reports whether the hook must run by other means if no program runs
 // it.
@@ -53,6 +61,10 @@ var (
 	Events = []string{"SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "Notification"}
 	Tools  = []string{"shell", "edit", "read", "search", "fetch", "agent"}
 )
+
+// LaunchedEvents are the events at which the launcher runs the hooks of a program
+// that has none.
+var LaunchedEvents = []string{"SessionStart", "SessionEnd", "Stop"}
 
 // Permission is one thing that agents may do, must ask for, or must not do.
 type Permission struct {
@@ -84,6 +96,13 @@ func (t *Tree) neutral(n *Neutral, problems *[]Problem, dir string) error {
 	); err != nil {
 		return err
 	}
+	if dir == "" { // as Copilot's users publish them
+		if err := t.add(&n.Commands, "prompts", rule, nil, func(rel string) bool { return strings.HasSuffix(rel, ".prompt.md") }); err != nil {
+			return err
+		}
+		shorten(n.Commands, ".prompt.md")
+		shorten(n.Agents, ".agent.md")
+	}
 	for _, f := range slices.Concat(n.Commands, n.Agents) {
 		if f.Fault != nil {
 			*problems = append(*problems, Problem{f.Path, f.Fault.Error()})
@@ -92,11 +111,26 @@ func (t *Tree) neutral(n *Neutral, problems *[]Problem, dir string) error {
 	return nil
 }
 
+// shorten makes .md of the ending of files' names.
+func shorten(files []File, ending string) {
+	for i := range files {
+		if stem, ok := strings.CutSuffix(files[i].Rel, ending); ok {
+			files[i].Rel = stem + ".md"
+		}
+	}
+}
+
 // neutralHooks reads hooks.json and the programs beside it.
-func (t *Tree) neutralHooks(n *Neutral, dir string) error {
-	before := len(n.Hooks)
-	err := t.jsonFile(n, dir+"/hooks.json", func(text []byte) error { return readHooks(text, &n.Hooks) })
-	if err != nil || len(n.Hooks) == before {
+func (t *Tree) neutralHooks(p *Part, dir string) error {
+	n := &p.Neutral
+	before, standard := len(n.Hooks), false
+	err := t.jsonFile(n, dir+"/hooks.json", func(text []byte) error {
+		if standard = plugin.IsHooks(text); standard {
+			return t.standardHooks(p, t.at(dir, "hooks.json"), text)
+		}
+		return readHooks(text, &n.Hooks)
+	})
+	if err != nil || standard || len(n.Hooks) == before {
 		return err
 	}
 	return t.add(&n.Programs, dir, program, nil, func(rel string) bool {

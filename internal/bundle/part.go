@@ -14,6 +14,7 @@ type Kind string
 
 const (
 	Core     Kind = "core"
+	Top      Kind = "top"
 	Language Kind = "language"
 	Team     Kind = "team"
 )
@@ -100,11 +101,24 @@ func (t *Tree) readCore() (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.pick.Parts() > 0 {
+		return p, nil // the spec names what it takes, and rules have no names there
+	}
 	for _, dir := range t.oneOf(ruleFolders) {
 		if err := t.rules(p, &p.Rules, dir, u); err != nil {
 			return nil, err
 		}
 	}
+	if err := t.add(&p.Rules, "instructions", u, nil, func(rel string) bool { return strings.HasSuffix(rel, ".instructions.md") }); err != nil {
+		return nil, err
+	}
+	shorten(p.Rules, ".instructions.md") // as Copilot's users publish them
+	if t.isCursors() {
+		if err := t.rulesOfCursor(p, u); err != nil {
+			return nil, err
+		}
+	}
+	p.Rules = t.forPicked(p.Rules)
 	for _, dir := range t.oneOf(templateFolders) {
 		// Other files there belong to the project.
 		if err := t.add(&p.Agents, dir+"/.ai", plain, func(rel string) bool { return !slices.Contains(ofTheProject, rel) }, nil); err != nil {
@@ -137,9 +151,13 @@ func (t *Tree) oneOf(names []string) []string {
 // rules.
 func (t *Tree) readShared() (*Part, error) {
 	p := &Part{Kind: Core, Name: "."}
-	if err := errors.Join(t.neutral(&p.Neutral, &p.Problems, ""), t.neutralHooks(&p.Neutral, "hooks")); err != nil {
+	if err := errors.Join(t.neutral(&p.Neutral, &p.Problems, ""), t.neutralHooks(p, "hooks"), t.pluginParts(p)); err != nil {
 		return nil, err
 	}
+	if err := t.choose(p); err != nil {
+		return nil, err
+	}
+	t.rootless(p)
 	ids, err := t.folders("runtimes")
 	if err != nil {
 		return nil, err
@@ -197,7 +215,7 @@ func (t *Tree) readPart(kind Kind, name string) (*Part, error) {
 		}
 		if err := errors.Join(
 			t.neutral(&p.Neutral, &p.Problems, dir),
-			t.neutralHooks(&p.Neutral, dir+"/hooks"),
+			t.neutralHooks(p, dir+"/hooks"),
 			t.skillsIn(&p.Neutral.Skills, &p.Problems, dir+"/skills"),
 		); err != nil {
 			return nil, err

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/internal/frontmatter"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -77,6 +79,9 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			if name[0] == '.' || name == "__pycache__" {
 				continue
 			}
+			if err := t.plainName(path.Join(dir, rel, name)); err != nil {
+				return err
+			}
 			low := strings.ToLower(name)
 			if had, twice := folded[low]; twice {
 				return fmt.Errorf("%s and %s %w; many file systems treat them as one: rename one", t.at(dir, rel, had), t.at(dir, rel, name), ErrCase)
@@ -97,7 +102,9 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 			case !typ.IsRegular():
 				err = fmt.Errorf("%s is neither a file nor a folder", t.at(dir, sub))
 			case keep == nil || keep(sub):
-				jobs = append(jobs, job{rel: sub, src: src, use: u})
+				if jobs = append(jobs, job{rel: sub, src: src, use: u}); len(jobs) > maxFiles {
+					err = t.tooMany(dir)
+				}
 			}
 			if err != nil {
 				return err
@@ -110,6 +117,24 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 	}
 	err := walk("")
 	return jobs, err
+}
+
+// maxFiles bounds what is taken of a source, and with it the memory of a plan: 10 kB
+// a file. Archives have the same limit.
+const maxFiles = 50_000
+
+func (t *Tree) tooMany(dir string) error {
+	return fmt.Errorf("%s has more than %d files for agents; name a folder of it, as in //skills/pdf", t.at(dir), maxFiles)
+}
+
+// plainName refuses a path whose last name no person could tell from another one, or
+// that is a path for another system. The plan refuses one that is not UTF-8, for its
+// file alone.
+func (t *Tree) plainName(src string) error {
+	if name := path.Base(src); utf8.ValidString(name) && termtext.Safe(name) != name || strings.Contains(name, `\`) {
+		return fmt.Errorf("%s/%q has a backslash, or a character that cannot be seen, in its name; rename it", t.at(path.Dir(src)), name)
+	}
+	return nil
 }
 
 // typeOf follows a link and refuses one that leaves the tree.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sort"
 
+	"aisync.dev/aisync/internal/bundle/plugin"
 	"aisync.dev/aisync/internal/frontmatter"
 )
 
@@ -15,6 +15,7 @@ type Skill struct {
 	Runtimes []string // runtimes it is for; none: all
 	Files    []File   // all files, Rel relative to the folder
 	Problems []Problem
+	dir      string // slash-separated, relative to the tree
 }
 
 // Bridges returns the folders of rules that the text of s refers to as
@@ -39,34 +40,6 @@ type Hooks struct {
 	Neutral  bool      // it has a hooks.json, which is for every runtime
 }
 
-// readSkills finds skills at the top of the tree and in skills/.
-func (t *Tree) readSkills() ([]Skill, error) {
-	in, err := t.folders("skills")
-	if err != nil {
-		return nil, err
-	}
-	dirs := slices.Clone(t.top)
-	for _, name := range in {
-		dirs = append(dirs, "skills/"+name)
-	}
-	var skills []Skill
-	for _, dir := range dirs {
-		if !t.isFile(dir + "/SKILL.md") {
-			continue
-		}
-		s, err := t.readSkill(dir)
-		if err != nil {
-			return nil, err
-		}
-		if i := slices.IndexFunc(skills, func(o Skill) bool { return o.Name == s.Name }); i >= 0 {
-			return nil, fmt.Errorf("duplicate skill %s: %s and %s; keep one of them", s.Name, t.at(s.Name), t.at(dir))
-		}
-		skills = append(skills, s)
-	}
-	sort.Slice(skills, func(i, j int) bool { return skills[i].Name < skills[j].Name })
-	return skills, nil
-}
-
 // skillsIn adds the skills of one part.
 func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
 	names, err := t.folders(dir)
@@ -88,13 +61,21 @@ func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
 }
 
 func (t *Tree) readSkill(dir string) (Skill, error) {
-	s := Skill{Name: path.Base(dir)}
+	s := Skill{Name: path.Base(dir), dir: dir}
+	if dir == "." {
+		s.Name = t.Name
+	} else if err := t.plainName(dir); err != nil {
+		return s, err
+	}
 	if err := t.add(&s.Files, dir, skill, nil, nil); err != nil {
 		return s, err
 	}
 	d, err := t.document(dir+"/SKILL.md", "SKILL.md")
 	if err != nil {
 		return s, err
+	}
+	if plugin.UsesRoot(string(d.Text)) {
+		s.Problems = append(s.Problems, Problem{d.Path, noRoot})
 	}
 	front, _, _, err := frontmatter.Split(d.Text)
 	var fields frontmatter.Fields
@@ -105,14 +86,17 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 		s.Problems = append(s.Problems, Problem{d.Path, err.Error()})
 		return s, nil
 	}
+	if name := fields.Text("name"); dir == "." && skillName.MatchString(name) {
+		s.Name = name
+	}
 	for _, field := range []string{"name", "description"} {
 		if fields.Text(field) == "" {
 			s.Problems = append(s.Problems, Problem{d.Path, fmt.Sprintf("has no %s in its front matter; programs find a skill by it", field)})
 		}
 	}
 	s.Runtimes = fields.List("runtimes")
-	if more, ok := fields["metadata"].(map[string]any); ok && len(s.Runtimes) == 0 {
-		s.Runtimes = frontmatter.Fields(more).List("runtimes")
+	if more, ok := fields["metadata"].(frontmatter.Fields); ok && len(s.Runtimes) == 0 {
+		s.Runtimes = more.List("runtimes")
 	}
 	return s, nil
 }

@@ -25,6 +25,9 @@ type Sources struct {
 	// Resolve fetches a git or archive source to a folder on this machine and
 	// returns its pin. nil: such sources are refused.
 	Resolve func(ctx context.Context, src spec.Source) (dir, pinned string, err error)
+	// Instead are folders, by absolute path, and those that are read in their
+	// place: a source as it would be.
+	Instead map[string]string
 
 	mu   sync.Mutex
 	open map[string]*opening
@@ -46,27 +49,17 @@ func (e *MissingError) Error() string {
 
 // OfHost returns the source of a host's bundle.
 func OfHost(b spec.HostBundle, hostDir string) spec.Source {
-	return spec.Source{Name: b.Name, URL: b.Source, Dir: hostDir, Scope: b.Scope, Pos: b.Pos}
+	return spec.Source{Name: b.Name, URL: b.Source, From: b.From, Dir: hostDir, Scope: b.Scope, Pick: b.Pick, Pos: b.Pos}
 }
 
 // Remote reports whether url must be fetched: a git or archive source.
 // Everything else is a folder, read in place.
-func Remote(url string) bool {
-	if strings.Contains(url, "::") || strings.Contains(url, "://") || strings.HasPrefix(url, "git@") {
-		return true
-	}
-	for _, ext := range []string{".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".zip"} {
-		if strings.HasSuffix(strings.ToLower(url), ext) {
-			return true
-		}
-	}
-	return false
-}
+func Remote(url string) bool { return spec.Remote(url) }
 
 // Open returns the tree of src. It lists folders and reads no file; parts are
 // read on demand. A folder is relative to src.Dir.
 func (s *Sources) Open(ctx context.Context, src spec.Source) (*Tree, error) {
-	key := strings.Join([]string{src.Name, src.URL, src.Dir, src.Scope}, "\x00")
+	key := strings.Join([]string{src.Name, src.URL, src.Dir, src.Scope, src.Pick.String()}, "\x00")
 	s.mu.Lock()
 	if s.open == nil {
 		s.open = map[string]*opening{}
@@ -90,7 +83,7 @@ func (s *Sources) read(ctx context.Context, src spec.Source) (*Tree, error) {
 	if err != nil {
 		return nil, at(src.Pos, fmt.Errorf("bundle source %q (%s): %w", src.Name, src.URL, err))
 	}
-	t.Name, t.URL, t.Pinned, t.Pos, t.scope = src.Name, src.URL, pinned, src.Pos, src.Scope
+	t.Name, t.URL, t.Pinned, t.Pos, t.scope, t.pick = src.Name, src.URL, pinned, src.Pos, src.Scope, src.Pick
 	t.versions.none = Remote(src.URL) && !strings.HasPrefix(src.URL, "git::")
 	return t, nil
 }
@@ -115,6 +108,9 @@ func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned stri
 	default:
 		dir = filepath.Join(src.Dir, src.URL)
 	}
+	if to := s.Instead[dir]; to != "" {
+		dir = to
+	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -127,10 +123,21 @@ func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned stri
 	return dir, "", nil
 }
 
-// at prefixes an error with a position, if there is one.
-func at(pos spec.Position, err error) error {
-	if p := pos.String(); p != "" {
-		return fmt.Errorf("%s: %w", p, err)
-	}
-	return err
+// Refusal is an error about what a place of a spec names.
+type Refusal struct {
+	Pos spec.Position
+	Err error
 }
+
+func (r *Refusal) Error() string { return r.Pos.String() + ": " + r.Err.Error() }
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// At is err about the place pos of a spec, if there is one.
+func At(pos spec.Position, err error) error {
+	if pos.String() == "" {
+		return err
+	}
+	return &Refusal{pos, err}
+}
+
+func at(pos spec.Position, err error) error { return At(pos, err) }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"aisync.dev/aisync/internal/bundle/plugin"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -26,14 +27,15 @@ type Tree struct {
 	Pinned string // pin of a git or archive source; "" for a folder
 	Pos    spec.Position
 
-	scope     string // of its rules, as the spec declares it: "" or ByProse
-	real      string // Dir with links resolved
-	embedded  fs.FS  // the tree, if it lies in aisync itself; Dir is only its name then
+	pick      *spec.Pick // what the spec takes of the top; nil: all
+	scope     string     // of its rules, as the spec declares it: "" or ByProse
+	real      string     // Dir with links resolved
+	embedded  fs.FS      // the tree, if it lies in aisync itself; Dir is only its name then
 	versions  *versions
 	bits      fsys.Bits
 	languages []string
 	teams     []string
-	top       []string // folders at the top that may be skills
+	folder    []string // folders at the top that may be skills
 
 	mu    sync.Mutex
 	parts map[string]func() (*Part, error)
@@ -42,6 +44,9 @@ type Tree struct {
 
 	core   func() (*Part, error)
 	shared func() (*Part, error)
+	top    func() (*Part, error)
+	plugin func() (plugin.Manifest, error)
+	dirs   func() ([]string, error) // of all skills, whatever the spec takes
 	skills func() ([]Skill, error)
 	hooks  func() (*Hooks, error)
 	digest func() (string, error)
@@ -84,7 +89,7 @@ func (t *Tree) open() error {
 	}
 	for _, e := range entries {
 		if e.IsDir() && !slices.Contains(known, e.Name()) && e.Name()[0] != '.' {
-			t.top = append(t.top, e.Name())
+			t.folder = append(t.folder, e.Name())
 		}
 	}
 	if t.languages, err = t.folders("languages"); err != nil {
@@ -96,6 +101,9 @@ func (t *Tree) open() error {
 	t.manifest = sync.OnceValues(t.readManifest)
 	t.core = sync.OnceValues(t.readCore)
 	t.shared = sync.OnceValues(t.readShared)
+	t.top = sync.OnceValues(t.readTop)
+	t.plugin = sync.OnceValues(t.readPlugin)
+	t.dirs = sync.OnceValues(t.skillDirs)
 	t.skills = sync.OnceValues(t.readSkills)
 	t.hooks = sync.OnceValues(t.readHooks)
 	t.digest = sync.OnceValues(t.hash)
@@ -115,8 +123,15 @@ func (t *Tree) Core() (*Part, error) { return t.core() }
 // at the top of the tree, for user scope.
 func (t *Tree) Shared() (*Part, error) { return t.shared() }
 
-// Skills returns the global skills, sorted by name.
+// Top returns what lies at the top of the tree and is neither a rule nor for one
+// runtime: skills, commands, subagents, hooks, servers, permissions, ignored files.
+func (t *Tree) Top() (*Part, error) { return t.top() }
+
+// Skills returns the global skills that the spec takes, sorted by name.
 func (t *Tree) Skills() ([]Skill, error) { return t.skills() }
+
+// Inside returns an error for a slash path of t whose links lead out of it.
+func (t *Tree) Inside(src string) error { return t.inside(src) }
 
 // Hooks returns the global hook programs and the settings that call them.
 func (t *Tree) Hooks() (*Hooks, error) { return t.hooks() }
@@ -188,7 +203,7 @@ func (t *Tree) Files() ([]File, error) {
 	for _, name := range t.teams {
 		errs = append(errs, add(t.Team(name)))
 	}
-	skills, err := t.Skills()
+	skills, err := t.allSkills()
 	errs = append(errs, err)
 	for _, s := range skills {
 		files = append(files, s.Files...)
@@ -202,6 +217,7 @@ func (t *Tree) Files() ([]File, error) {
 	}
 	manifests, err := t.manifestFiles()
 	errs, files = append(errs, err), append(files, manifests...)
+	files = slices.DeleteFunc(files, func(f File) bool { return f.Src == "" }) // aisync's own, such as a plugin's runner
 	sort.Slice(files, func(i, j int) bool { return files[i].Src < files[j].Src })
 	return files, errors.Join(errs...)
 }

@@ -64,6 +64,7 @@ func Start(repo, token string, issues ...Issue) (*Server, error) {
 	s := &Server{URL: "http://" + l.Addr().String(), Repo: repo, Token: token, issues: issues}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/version", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, object{"version": "1.24.6"}) })
+	mux.HandleFunc("GET /api/v1/repos/{owner}/{repo}", s.repository)
 	mux.HandleFunc("GET /api/v1/repos/{owner}/{repo}/issues", s.list)
 	mux.HandleFunc("GET /api/v1/repos/{owner}/{repo}/issues/{n}", s.get)
 	mux.HandleFunc("POST /api/v1/repos/{owner}/{repo}/issues/{n}/comments", s.comment)
@@ -137,6 +138,16 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 			return
 		}
 		mux.ServeHTTP(w, r)
+	})
+}
+
+// repository is GET /repos/{owner}/{repo}. As with a server behind a proxy, the
+// addresses for git have another host than the API.
+func (s *Server) repository(w http.ResponseWriter, _ *http.Request) {
+	owner, name, _ := strings.Cut(s.Repo, "/")
+	answer(w, 200, object{
+		"id": 1, "owner": object{"id": 1, "login": owner}, "name": name, "full_name": s.Repo, "private": true, "fork": false, "default_branch": "main",
+		"html_url": "https://gitea.example/" + s.Repo, "clone_url": "https://gitea.example/" + s.Repo + ".git", "ssh_url": "ssh://git@ssh.gitea.example:2222/" + s.Repo + ".git",
 	})
 }
 

@@ -23,8 +23,9 @@ type Reply struct {
 
 // Call asks the program to run one of its offered tools.
 type Call struct {
-	Tool string
-	Args json.RawMessage // an object
+	Tool  string
+	Space string          // the namespace of the tool, which the Responses API has
+	Args  json.RawMessage // an object
 }
 
 // Request is one request for an answer of the model.

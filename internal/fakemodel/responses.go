@@ -44,7 +44,11 @@ func (responses) item(r Reply) object {
 		return object{"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
 			"content": []object{{"type": "output_text", "text": r.Text, "annotations": []object{}}}}
 	}
-	return object{"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": r.Call.Tool, "arguments": string(r.Call.Args)}
+	call := object{"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "call_1", "name": r.Call.Tool, "arguments": string(r.Call.Args)}
+	if r.Call.Space != "" {
+		call["namespace"] = r.Call.Space
+	}
+	return call
 }
 
 func (responses) response(model, status string, output []object) object {

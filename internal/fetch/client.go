@@ -22,7 +22,7 @@ type Options struct {
 	Stall   time.Duration // time limit without a byte; 0: 20 s. git, which is silent while it works, has three times that
 	Retries int           // consecutive failed tries before a source is given up; 0: 6
 
-	Connections int                 // concurrent ranges of one artifact, if one does not keep the hash busy; 0: 4
+	Connections int                 // concurrent ranges of one artifact, if one does not keep the hash busy; 0: as many as make it faster, up to 16
 	LimitRate   int64               // bytes a second for the whole Client; 0: no limit
 	Chunk       int64               // bytes of one range; 0: 8 MiB, and 16 MiB from 64 GiB on
 	Resolve     map[string]Resolver // further kinds of sources, by scheme
@@ -47,7 +47,7 @@ type Client struct {
 	resolvers    map[string]Resolver
 	retries      int
 	retry        func(name string, why error, pause time.Duration, next, tries int)
-	connections  int
+	connections  int // 0: as many as help
 	chunk        int64
 	journalBytes int64
 	journalEvery time.Duration
@@ -69,7 +69,7 @@ func New(o Options) *Client {
 		retries:      cmp.Or(o.Retries, 6),
 		retry:        o.Retry,
 		resolvers:    maps.Clone(o.Resolve),
-		connections:  max(1, cmp.Or(o.Connections, 4)),
+		connections:  max(0, o.Connections),
 		chunk:        o.Chunk,
 		journalBytes: cmp.Or(o.JournalBytes, 256<<20),
 		journalEvery: cmp.Or(o.JournalEvery, 5*time.Second),
@@ -107,7 +107,7 @@ func New(o Options) *Client {
 		DisableCompression:  true,
 		TLSHandshakeTimeout: 15 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
-		MaxIdleConnsPerHost: max(8, c.connections),
+		MaxIdleConnsPerHost: max(mostConnections, c.connections),
 	}
 	rt = hub.Authorize(rt, cmp.Or(o.Endpoint, hub.DefaultEndpoint), o.Token)
 	c.http = &http.Client{Transport: &guard{base: rt, stall: c.stall, crawl: c.crawl, agent: cmp.Or(o.UserAgent, "aisync")}}

@@ -87,7 +87,7 @@ func TestPermanentFailuresEndSoon(t *testing.T) {
 		store, _ := disk(t, nil)
 		began := time.Now()
 		err := c.Fetch(t.Context(), artifact(data, hub.Source("me/tiny", commit, "tiny.gguf")), store, part, nil)
-		if took := time.Since(began); err == nil || took > 5*time.Second {
+		if took := time.Since(began); err == nil || took > 20*time.Second {
 			t.Errorf("%+v: %v after %s", f, err, took)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ func interrupted(t *testing.T, s *server, store fsys.FS, a Artifact, n int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	clock := time.Unix(0, 0)
-	c := New(Options{Chunk: 16 << 20, Now: func() time.Time { clock = clock.Add(time.Second); return clock }})
+	var seconds atomic.Int64 // the workers and the growth of their number ask at once
+	c := New(Options{Chunk: 16 << 20, Now: func() time.Time { return time.Unix(seconds.Add(1), 0) }})
 	err := c.Fetch(ctx, a, store, part, func(done, _ int64) {
 		if done >= n {
 			cancel()

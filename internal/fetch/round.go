@@ -28,7 +28,7 @@ var errDropped = errors.New("the connection ended early")
 type round struct {
 	*download
 	at     *attempt
-	window int           // chunks that may be ahead of the frontier
+	crew   *crew
 	opened chan struct{} // closed once the source has shown that it supports ranges
 	open   sync.Once
 	feed   *feed
@@ -38,7 +38,7 @@ type round struct {
 // error. When it returns, all writing and hashing has ended, and everything
 // written is recorded.
 func (d *download) round(ctx context.Context, at *attempt) error {
-	r := &round{download: d, at: at, window: 2 * d.client.connections, opened: make(chan struct{}), feed: d.chunks.feeding(d.client.patience)}
+	r := &round{download: d, at: at, crew: newCrew(d.client.connections), opened: make(chan struct{}), feed: d.chunks.feeding(d.client.patience)}
 	present, _ := d.chunks.count()
 	d.mu.Lock()
 	if d.source != at.String() {
@@ -61,11 +61,18 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	}()
 	g, working := errgroup.WithContext(working)
 	defer context.AfterFunc(working, d.chunks.wake)()
-	g.Go(func() error { return r.work(working, whole, true) })
-	for n := 1; n < d.client.connections && !whole; n++ {
-		g.Go(func() error { return r.work(working, false, false) })
+	defer context.AfterFunc(working, r.crew.wake)()
+	g.Go(func() error { return r.work(working, 0, whole) })
+	for i := 1; i < r.crew.growth.most && !whole; i++ {
+		g.Go(func() error { return r.work(working, i, false) })
 	}
-	err := g.Wait()
+	grown := make(chan struct{})
+	go func() {
+		defer close(grown)
+		r.grow(working)
+	}()
+	err := g.Wait() // ends working
+	<-grown
 	if err != nil {
 		stopHashing()
 	}
@@ -77,33 +84,46 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	return err
 }
 
-// work fetches chunk after chunk. Every worker but the first waits until that
-// one has received a range, slower than it can be hashed: otherwise a second
-// connection gains nothing.
-func (r *round) work(ctx context.Context, whole, first bool) (err error) {
-	defer fsys.Caught(&err)
-	buf := make([]byte, bufferSize)
-	if !first {
-		for _, sign := range []chan struct{}{r.opened, r.feed.starved} {
-			select {
-			case <-sign:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+// grow lets more workers join once the source has sent a range, slower than it
+// can be hashed: otherwise a second connection gains nothing.
+func (r *round) grow(ctx context.Context) {
+	for _, sign := range []chan struct{}{r.opened, r.feed.starved} {
+		select {
+		case <-sign:
+		case <-ctx.Done():
+			return
 		}
 	}
-	for {
-		k, ok := r.chunks.claim(ctx, r.window)
+	r.crew.grow(ctx, r.client.now, func() int64 {
+		_, landed := r.chunks.count()
+		return landed
+	})
+}
+
+// window is how many chunks may be ahead of the frontier.
+func (r *round) window() int { return max(8, 2*r.crew.size()) }
+
+// work is worker i, which fetches chunk after chunk.
+func (r *round) work(ctx context.Context, i int, whole bool) (err error) {
+	defer fsys.Caught(&err)
+	var buf []byte
+	for r.crew.join(ctx, i) {
+		if buf == nil {
+			buf = make([]byte, bufferSize)
+		}
+		k, ok := r.chunks.claim(ctx, r.window())
 		if !ok {
-			if first { // it brought everything: the others need not wait
-				r.open.Do(func() { close(r.opened) })
-				r.feed.starve()
-			}
+			r.crew.end()
 			return ctx.Err()
+		}
+		if wait := r.crew.pause(r.client.now()); wait > 0 {
+			if err := r.client.sleep(ctx, wait); err != nil {
+				return err
+			}
 		}
 		err := r.retry(ctx, func() (bool, error) {
 			if !whole {
-				all, err := r.fetchChunk(ctx, k, buf)
+				all, err := r.fetchChunk(ctx, i, k, buf)
 				if whole = all; !all {
 					return r.chunks.written(k) == r.chunks.full(k), err
 				}
@@ -117,6 +137,7 @@ func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // retry calls request until it is done, with pauses after failures, as long as
@@ -124,7 +145,7 @@ func (r *round) work(ctx context.Context, whole, first bool) (err error) {
 func (r *round) retry(ctx context.Context, request func() (done bool, err error)) error {
 	_, last := r.chunks.count()
 	for fails, idle := 0, 0; ; {
-		before := last
+		before, begun := last, r.client.now()
 		done, err := request()
 		if done && !errors.Is(err, errLocal) {
 			return nil
@@ -153,6 +174,7 @@ func (r *round) retry(ctx context.Context, request func() (done bool, err error)
 		}
 		wait := max(s.after, pause(fails))
 		if idle > 0 {
+			r.crew.failed(r.client.now(), begun, s.after)
 			r.client.retry(r.a.Name, err, wait, idle+1, r.client.retries+1)
 		}
 		if err := r.client.sleep(ctx, wait); err != nil {
@@ -161,15 +183,17 @@ func (r *round) retry(ctx context.Context, request func() (done bool, err error)
 	}
 }
 
-// fetchChunk requests the missing part of chunk k. whole means that the response is
+// fetchChunk requests, as worker i, the missing part of chunk k. whole means that the response is
 // everything from 0, which only the first worker can use.
-func (r *round) fetchChunk(ctx context.Context, k int, buf []byte) (whole bool, err error) {
+func (r *round) fetchChunk(ctx context.Context, i, k int, buf []byte) (whole bool, err error) {
 	end := r.chunks.start(k) + r.chunks.full(k)
+	asked := time.Now()
 	st, err := r.ask(ctx, r.chunks.start(k)+r.chunks.written(k), end)
 	if err != nil {
 		return false, err
 	}
 	defer st.body.Close()
+	r.crew.answer(i, time.Since(asked))
 	if st.to <= end {
 		r.open.Do(func() { close(r.opened) })
 		return false, r.receive(ctx, st, buf)
@@ -226,7 +250,7 @@ func (r *round) receive(ctx context.Context, st stream, buf []byte) error {
 	crawl := r.client.crawl
 	for at := st.from; at < st.to; {
 		k := int(at / r.chunks.length)
-		if err := r.chunks.follow(ctx, k, r.window); err != nil {
+		if err := r.chunks.follow(ctx, k, r.window()); err != nil {
 			return err
 		}
 		ahead := r.chunks.start(k) + r.chunks.written(k) - at // held already

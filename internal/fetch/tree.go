@@ -9,12 +9,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	getter "github.com/hashicorp/go-getter/v2"
 
+	sourceaddress "aisync.dev/aisync/internal/fetch/address"
 	"aisync.dev/aisync/internal/fetch/archive"
 	"aisync.dev/aisync/internal/fetch/git"
 )
@@ -22,13 +22,10 @@ import (
 // treeLimits bound the contents of a source, and the size of a packed archive.
 var treeLimits = archive.Limits{Files: 50_000, Bytes: 512 << 20}
 
-// safeRef keeps a ref from being read as an option of git.
-var safeRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
-
 // Tree implements Fetcher.
 func (c *Client) Tree(ctx context.Context, src, dst string) error {
 	root, sub := getter.SourceDirSubdir(src)
-	if err := checkTree(root); err != nil {
+	if err := sourceaddress.Check(root); err != nil {
 		return fmt.Errorf("fetch %s: %w", redacted(src), err)
 	}
 	if _, err := os.Lstat(dst); err == nil {
@@ -107,7 +104,7 @@ func (c *Client) repository(ctx context.Context, root, dst string) error {
 	if err != nil {
 		return bare(err)
 	}
-	depth, _ := strconv.Atoi(q.Get("depth")) // checkTree has validated it
+	depth, _ := strconv.Atoi(q.Get("depth")) // Check has validated it
 	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall}, dst)
 	return err
 }
@@ -142,48 +139,6 @@ type unpacker struct {
 // Decompress implements getter.Decompressor.
 func (u unpacker) Decompress(dst, src string, _ bool, _ os.FileMode) error {
 	return archive.Unpack(dst, src, u.ending, u.limits)
-}
-
-// checkTree refuses a source that go-getter or git would read as something else
-// than it seems.
-func checkTree(root string) error {
-	raw, git := strings.CutPrefix(root, "git::")
-	u, err := url.Parse(raw)
-	if err != nil {
-		return fmt.Errorf("not a URL: %w", bare(err))
-	}
-	allowed := map[string]bool{"http": true, "https": true}
-	params := map[string]bool{"archive": true}
-	if git {
-		allowed = map[string]bool{"http": true, "https": true, "ssh": true, "git": true, "file": true}
-		params = map[string]bool{"ref": true, "depth": true}
-	}
-	if !allowed[u.Scheme] || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || u.Host == "" && u.Scheme != "file" {
-		return errors.New("invalid source; use git::URL?ref=… (https, ssh, git, file) or the URL of an archive")
-	}
-	q := u.Query()
-	for name := range q {
-		// In an archive's URL, a parameter that go-getter does not know is the
-		// server's.
-		if name == "checksum" || name == "filename" || git && !params[name] {
-			return fmt.Errorf("parameter %q is not allowed: what is fetched is pinned by aisync.lock", name)
-		}
-	}
-	if depth, err := strconv.Atoi(q.Get("depth")); git && q.Has("depth") && (err != nil || depth < 1) {
-		return fmt.Errorf("depth %q is not a number of commits", q.Get("depth"))
-	}
-	if ref := q.Get("ref"); git && ref != "" && !safeRef.MatchString(ref) {
-		return fmt.Errorf("ref %q is not the name of a commit, tag or branch", ref)
-	}
-	if git {
-		return nil
-	}
-	for _, ending := range archive.Endings {
-		if strings.HasSuffix(u.Path, "."+ending) || q.Get("archive") == ending {
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown archive format: want %s; or name it with ?archive=", strings.Join(archive.Endings, ", "))
 }
 
 // subfolder finds sub, which may be a pattern, in root only.

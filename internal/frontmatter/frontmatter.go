@@ -62,7 +62,8 @@ func Parse(front []byte) (Fields, error) {
 	if err == nil {
 		return f, nil
 	}
-	reason, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), "\n")
+	reason := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  ")
+	reason, _, _ = strings.Cut(reason, "\n")
 	wrong := &Error{1, reason}
 	if where, rest, ok := strings.Cut(reason, ": "); ok {
 		if n, err := strconv.Atoi(strings.TrimPrefix(where, "line ")); err == nil {

@@ -34,10 +34,16 @@ var globFields = []string{"paths", "globs", "applyTo"}
 // heading. A line "Applies to:" below it is prose; see ScopeByProse. The error
 // is about the front matter, which then counts as text.
 func ReadRule(text []byte) (Rule, error) {
+	r, _, _, err := SplitRule(text)
+	return r, err
+}
+
+// SplitRule is ReadRule with the fields of the front matter and what follows it.
+func SplitRule(text []byte) (Rule, Fields, []byte, error) {
 	front, body, ok, err := Split(text)
 	r := Rule{Title: title(body)}
 	if !ok {
-		return r, err
+		return r, nil, body, err
 	}
 	f, err := Parse(front)
 	if err == nil {
@@ -63,7 +69,7 @@ func ReadRule(text []byte) (Rule, error) {
 	case f["alwaysApply"] == false:
 		r.Kind = Manual
 	}
-	return r, err
+	return r, f, body, err
 }
 
 // EveryFile reports whether glob matches each file of a project.

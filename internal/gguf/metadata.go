@@ -68,7 +68,7 @@ func (s *scanner) array(m *metadata, key string, depth int) {
 	width := widths[typ]
 	least := map[uint32]int64{typeString: 8, typeArray: 12}[typ] + width
 	if n > uint64(s.left()/least) {
-		s.fail("%s is said to have %d members, which is more than is left of the header; the file is damaged", key, n)
+		s.fail("the header says that %s has %d members, which is more than is left of the header; the file is damaged", key, n)
 		return
 	}
 	m.lengths[key] = int64(n)

@@ -32,6 +32,9 @@ func Shape(shards ...Header) (spec.Shape, error) {
 		s.TensorBytes += x.TensorBytes
 		s.ExpertsBytes += x.ExpertBytes
 	}
+	if h.Experts > 0 && h.ExpertsUsed > 0 {
+		s.ExpertsActive = s.ExpertsBytes / h.Experts * min(h.ExpertsUsed, h.Experts)
+	}
 	for _, l := range h.layers() {
 		s.Layers++
 		switch {

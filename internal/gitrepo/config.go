@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Config is the configuration that git reads at one place, in git's order.
@@ -74,34 +75,37 @@ func (c *Config) own(names ...string) (value string, ok bool) {
 }
 
 // programs matches the settings that make git run a program, or that depend on
-// one. git lists sections and names in lower case.
-var programs = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
-	`alias\..*`,
-	`browser\..*\.(cmd|path)`,
-	`core\.(alternaterefscommand|askpass|editor|gitproxy|pager|sshcommand|virtualfilesystem)`,
-	`diff\.external`,
-	`diff\..*\.(command|textconv|cachetextconv)`,
-	`(diff|merge|gui)tool\..*\.(cmd|path)`,
-	`filter\..*\.(clean|smudge|process|required)`,
-	`gc\.recentobjectshook`,
-	`gpg\..*program`,
-	`gpg\.ssh\.defaultkeycommand`,
-	`hook\..*\.command`,
-	`imap\.tunnel`,
-	`init\.templatedir`,
-	`instaweb\.(httpd|browser)`,
-	`interactive\.difffilter`,
-	`man\..*\.(cmd|path)`,
-	`merge\..*\.driver`,
-	`pager\..*`,
-	`remote\..*\.(uploadpack|receivepack|vcs)`,
-	`sendemail\..*(cmd|smtpserver)`,
-	`sequence\.editor`,
-	`submodule\..*\.update`,
-	`trailer\..*\.(command|cmd)`,
-	`uploadpack\.packobjectshook`,
-	`web\.browser`,
-}, "|") + `)$`)
+// one. git lists sections and names in lower case. It is compiled where it is needed:
+// that takes longer than the program may take to begin.
+var programs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(` + strings.Join([]string{
+		`alias\..*`,
+		`browser\..*\.(cmd|path)`,
+		`core\.(alternaterefscommand|askpass|editor|gitproxy|pager|sshcommand|virtualfilesystem)`,
+		`diff\.external`,
+		`diff\..*\.(command|textconv|cachetextconv)`,
+		`(diff|merge|gui)tool\..*\.(cmd|path)`,
+		`filter\..*\.(clean|smudge|process|required)`,
+		`gc\.recentobjectshook`,
+		`gpg\..*program`,
+		`gpg\.ssh\.defaultkeycommand`,
+		`hook\..*\.command`,
+		`imap\.tunnel`,
+		`init\.templatedir`,
+		`instaweb\.(httpd|browser)`,
+		`interactive\.difffilter`,
+		`man\..*\.(cmd|path)`,
+		`merge\..*\.driver`,
+		`pager\..*`,
+		`remote\..*\.(uploadpack|receivepack|vcs)`,
+		`sendemail\..*(cmd|smtpserver)`,
+		`sequence\.editor`,
+		`submodule\..*\.update`,
+		`trailer\..*\.(command|cmd)`,
+		`uploadpack\.packobjectshook`,
+		`web\.browser`,
+	}, "|") + `)$`)
+})
 
 // replacements are the values that replace a repository's setting if the person has
 // none: git's default where an empty value would be run. The others become
@@ -131,7 +135,7 @@ func (c *Config) Programs() []Setting {
 		if helper(e.Key) {
 			helpers = true
 		}
-		if !programs.MatchString(e.Key) {
+		if !programs().MatchString(e.Key) {
 			continue
 		}
 		value, own := c.Own(e.Key)

@@ -65,12 +65,13 @@ var lookSettings = []Setting{
 
 // readers are the git commands that only read, with their options. All others
 // are refused: git diff and git status, for example, run filters on the work
-// tree.
+// tree; git diff-tree compares two commits.
 var readers = map[string][]string{
 	"cat-file":     nil,
 	"check-attr":   nil,
 	"check-ignore": nil,
 	"config":       nil,
+	"diff-tree":    {"--no-ext-diff", "--no-textconv"},
 	"for-each-ref": nil,
 	"log":          {"--no-show-signature", "--no-ext-diff", "--no-textconv"},
 	"ls-tree":      nil,
@@ -112,9 +113,9 @@ func Reads(args []string) bool {
 		return has("--list", "--get", "--get-all")
 	case "remote":
 		return len(args) > 1 && args[1] == "get-url"
-	case "log":
+	case "log", "diff-tree":
 		return !slices.ContainsFunc(args[1:], func(a string) bool {
-			return strings.HasPrefix(a, "--ext-diff") || strings.HasPrefix(a, "--textconv") || strings.HasPrefix(a, "--show-sig") || strings.HasPrefix(a, "--output")
+			return strings.HasPrefix(a, "--ext") || strings.HasPrefix(a, "--text") || strings.HasPrefix(a, "--show-sig") || strings.HasPrefix(a, "--ou")
 		})
 	}
 	return reader

@@ -155,25 +155,26 @@ func config(bare bool, key, program string) string {
 func looks() map[string]string {
 	missing := strings.Repeat("1", 40)
 	return map[string]string{
-		"rev-parse --git-dir":                                   "",
-		"rev-parse --show-prefix":                               "",
-		"rev-parse --git-common-dir":                            "",
-		"rev-parse --verify -q --end-of-options HEAD^{commit}":  "",
-		"rev-parse --path-format=absolute --git-common-dir":     "",
-		"rev-list -n1 --all":                                    "",
-		"log -1 --format=%H -- a.md":                            "",
-		"log -1 --format=%H%G? -p -- a.md":                      "",
-		"log --all HEAD --raw -z --no-renames --format= -- .":   "",
-		"ls-tree -r -z --name-only HEAD -- .":                   "",
-		"check-attr -z --stdin text eol filter":                 "a.md\x00",
-		"check-ignore -z --stdin":                               "a.md\x00b\x00",
-		"config --list --show-scope --includes -z":              "",
-		"config --get core.autocrlf":                            "",
-		"config --path --get core.excludesFile":                 "",
-		"cat-file --batch":                                      "HEAD:a.md\n" + missing + "\n",
-		"for-each-ref --format=%(refname) %(contents:trailers)": "",
-		"remote get-url -- origin":                              "",
-		"var GIT_COMMITTER_IDENT":                               "",
+		"rev-parse --git-dir":                                                    "",
+		"rev-parse --show-prefix":                                                "",
+		"rev-parse --git-common-dir":                                             "",
+		"rev-parse --verify -q --end-of-options HEAD^{commit}":                   "",
+		"rev-parse --path-format=absolute --git-common-dir":                      "",
+		"rev-list -n1 --all":                                                     "",
+		"log -1 --format=%H -- a.md":                                             "",
+		"log -1 --format=%H%G? -p -- a.md":                                       "",
+		"log --all HEAD --raw -z --no-renames --format= -- .":                    "",
+		"ls-tree -r -z --name-only HEAD -- .":                                    "",
+		"diff-tree -r -p --name-only -z --no-renames --end-of-options HEAD HEAD": "",
+		"check-attr -z --stdin text eol filter":                                  "a.md\x00",
+		"check-ignore -z --stdin":                                                "a.md\x00b\x00",
+		"config --list --show-scope --includes -z":                               "",
+		"config --get core.autocrlf":                                             "",
+		"config --path --get core.excludesFile":                                  "",
+		"cat-file --batch":                                                       "HEAD:a.md\n" + missing + "\n",
+		"for-each-ref --format=%(refname) %(contents:trailers)":                  "",
+		"remote get-url -- origin":                                               "",
+		"var GIT_COMMITTER_IDENT":                                                "",
 	}
 }
 
@@ -250,7 +251,7 @@ func TestLookRefusesWrites(t *testing.T) {
 	b := newBench(t)
 	for _, args := range [][]string{
 		nil, {"status"}, {"diff"}, {"config", "core.editor", "x"}, {"config", "-e"}, {"remote", "update"}, {"commit"}, {"checkout"}, {"x"}, {"symbolic-ref", "HEAD", "x"},
-		{"log", "-p", "--ext-diff"}, {"log", "--textconv"}, {"log", "--show-signature"}, {"cat-file", "--textconv", "HEAD:a.md"}, {"cat-file", "--filters", "HEAD:a.md"}, {"log", "--output=x"},
+		{"log", "-p", "--ext-diff"}, {"log", "--textconv"}, {"log", "--show-signature"}, {"cat-file", "--textconv", "HEAD:a.md"}, {"cat-file", "--filters", "HEAD:a.md"}, {"log", "--output=x"}, {"log", "--outpu=x"}, {"diff-tree", "--output=x", "HEAD"}, {"diff-tree", "--ext-diff", "HEAD"},
 		{"-c", "core.fsmonitor=x", "log"}, {"cat-file", "--filt", "HEAD:a.md"},
 	} {
 		if err := Look(t.Context(), b.env, Place{Dir: b.dir}, args...).Run(); err == nil || !strings.Contains(err.Error(), "not a read-only command") {

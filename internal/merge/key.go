@@ -34,6 +34,10 @@ func LineKey(line string) string { return "line:" + line }
 // LineOf returns the line that key names.
 func LineOf(key string) (line string, ok bool) { return strings.CutPrefix(key, "line:") }
 
+// IsException reports whether line takes back what a line of an ignore list before
+// it said.
+func IsException(line string) bool { return leaf.IsException(line) }
+
 // BlockKey names a marked block.
 func BlockKey(name string) string { return "block:" + name }
 

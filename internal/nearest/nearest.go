@@ -1,11 +1,12 @@
 // Package nearest finds the known name nearest to a mistyped one, for "did you
-// mean" messages. Call Name for the name, Unknown for a whole error, and Suggest
-// for the end of a sentence.
+// mean" messages. Call Name for the name, Unknown for a whole error, Suggest for
+// the end of a sentence, and Hint for a sentence alone.
 package nearest
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aisync.dev/aisync/internal/termtext"
@@ -43,6 +44,19 @@ func Suggest(name string, known []string) string {
 		return fmt.Sprintf("; did you mean %q? %s", best, list)
 	}
 	return "; " + list
+}
+
+// Hint returns a hint with the nearest of known, or a short list of them;
+// "" if neither applies.
+func Hint(got string, known []string) string {
+	if near := Name(got, known); near != "" {
+		return "did you mean " + strconv.Quote(near) + "?"
+	}
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
+	if len(known) == 0 || len(known) > 24 {
+		return ""
+	}
+	return "known: " + strings.Join(known, ", ")
 }
 
 // edits returns the number of insertions, removals, changes and swaps of

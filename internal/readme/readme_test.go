@@ -5,15 +5,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
 
 // notRun are the ```sh blocks that are not run here, by their first line.
 var notRun = map[string]string{
-	"git clone":  "needs the address that the reader cloned from; its make test is what runs this test, and .ci/run runs make try",
-	"make test":  "it is what runs this test",
-	"make try":   ".ci/run runs it",
+	"git clone":       "needs the address that the reader cloned from; its make test is what runs this test, and .ci/run runs make try",
+	"make test":       "it is what runs this test",
+	"make try":        ".ci/run runs it",
+	"aisync outdated": "asks repositories; testdata/script/update.txtar makes some, and runs each of these",
+	"aisync show mcp": "asks the MCP registry; testdata/script/mcp_registry.txtar asks one on loopback",
+
 	"make bench": "takes minutes and measures the machine, not the program",
 
 	"aisync=./bin/aisync":       "installs a system; TestInstallerPreparesUnbootedSystem makes the same calls",
@@ -189,7 +193,7 @@ func (w world) session(t *testing.T, name string, b block) {
 		}
 		wantCode := 0
 		if i := strings.Index(command, "# exit code "); i >= 0 {
-			wantCode = int(command[i+len("# exit code ")] - '0')
+			wantCode, _ = strconv.Atoi(strings.TrimRight(strings.Fields(command[i+len("# exit code "):])[0], ":,")) // 0 is no failure, and found as one
 		}
 		if code != wantCode {
 			t.Errorf("%s:%d: $ %s\nexit code %d, want %d\n%s", name, b.line, command, code, wantCode, out)

@@ -44,6 +44,7 @@ var Agents = []Package{
 var Peers = []Package{
 	{"rulesync", "rulesync", "17.0.0", "rulesync"},
 	{"ruler", "@intellectronica/ruler", "0.3.44", "ruler"},
+	{"skills", "skills", "1.7.4", "skills"},
 }
 
 // before is the latest publication date of dependencies, so that a pin fixes all

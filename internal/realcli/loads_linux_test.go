@@ -20,7 +20,13 @@ var trees = map[string]map[string]string{
 	"notes of two programs, one imports": {
 		"AGENTS.md": "# A\n\nKeep to {agents}.\n", "CLAUDE.md": "# C\n\nKeep to {claude}.\n\n@AGENTS.md\n", "GEMINI.md": "See @AGENTS.md and {gemini}.\n", "QWEN.md": "`@AGENTS.md` {qwen}\n",
 	},
-	"links":                   {"docs/notes.md": "# A\n\nKeep to {agents}.\n", "AGENTS.md": "-> docs/notes.md", "CLAUDE.md": "-> AGENTS.md", "GEMINI.md": "-> AGENTS.md", "QWEN.md": "-> AGENTS.md"},
+	"links": {"docs/notes.md": "# A\n\nKeep to {agents}.\n", "AGENTS.md": "-> docs/notes.md", "CLAUDE.md": "-> AGENTS.md", "GEMINI.md": "-> AGENTS.md", "QWEN.md": "-> AGENTS.md"},
+	"notes of two programs, a link beside one's, started in sub": {
+		"AGENTS.md": "# A\n\nKeep to {agents}.\n", "CLAUDE.md": "# C\n\nKeep to {claude}.\n", ".claude/CLAUDE.md": "-> ../AGENTS.md", "sub/.keep": "",
+	},
+	"notes of two programs, a link beside one's": {
+		"AGENTS.md": "# A\n\nKeep to {agents}.\n", "CLAUDE.md": "# C\n\nKeep to {claude}.\n", ".claude/CLAUDE.md": "-> ../AGENTS.md",
+	},
 	"a program's notes alone": {"CLAUDE.md": "# C\n\nKeep to {claude}.\n"},
 	"rules, links and nested notes": {
 		"AGENTS.md": "# A\n\nKeep to {agents}.\n", "sub/AGENTS.md": "# S\n\nKeep to {sub}.\n", "sub/CLAUDE.md": "# S\n\nKeep to {subclaude}.\n",
@@ -50,6 +56,7 @@ func TestLoadsAgreesWithPrograms(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, scope{"host", true, false}, everyone())
 			w.aisync("apply", "--yes", "--trust")
+			_, w.start, _ = strings.Cut(name, ", started in ")
 			for file, text := range files {
 				to, link := strings.CutPrefix(text, "-> ")
 				for _, what := range []string{"agents", "claude", "gemini", "qwen", "sub", "subclaude", "always", "zig", "linked", "qwenzig", "copilotzig", "copilotfree", "copilotnone", "skill"} {
@@ -102,7 +109,7 @@ func (w *world) agree(t *testing.T) {
 				name, value, _ := strings.Cut(pair, "=")
 				environ[name] = value
 			}
-			r, err := loads.Loads(p.Runtime, loads.Machine{Tree: tree, Home: w.home, Environment: environ}, w.project, touched...)
+			r, err := loads.Loads(p.Runtime, loads.Machine{Tree: tree, Home: w.home, Environment: environ}, filepath.Join(w.project, w.start), touched...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,10 @@ import (
 // installed and nothing run: make test-runtimes sets it.
 var binary = os.Getenv("AISYNC_TEST_RUNTIMES")
 
+// everyWay asks for each program in each way, where one of them is enough to see
+// that both work.
+var everyWay = os.Getenv("AISYNC_TEST_WAYS") == "full"
+
 var update = flag.Bool("update", false, "rewrite catalog/proved.json")
 
 // inside marks the copy of this process that has no network but loopback.

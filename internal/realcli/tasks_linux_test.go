@@ -38,7 +38,7 @@ verify: ["grep -qx world src/hello.txt"]
 			c := p.shell("echo " + look + " | base64 -d | sh; echo world >src/hello.txt")
 			w.call.Store(&c)
 			w.model.Take()
-			r := w.try(w.project, me, "aisync", "task", "run-once", "--project", "core", "--executor", id)
+			r := w.try(w.project, me, "aisync", "task", "run-once", "--project", "core", "--trust", "--executor", id)
 			asked := w.model.Take()
 			if id == "gemini" {
 				if _, err := os.Stat(filepath.Join(w.project, "tasks/queue/core/greet.yaml")); r.code == 0 || err != nil || len(asked) > 0 || !strings.Contains(r.out, "accepts only its vendor's server") {
@@ -62,5 +62,43 @@ verify: ["grep -qx world src/hello.txt"]
 			}
 			t.Logf("%.1f s, %d requests", r.took.Seconds(), len(asked))
 		})
+	}
+}
+
+// The prose of a flat task without edits is a step for a program, which sees
+// the files that it may write.
+func TestProgramDoesFlatTask(t *testing.T) {
+	needPrograms(t)
+	p := lookUp(t, "opencode")
+	w := newWorld(t, scope{}, []string{"opencode"})
+	w.write(w.project, "src/hello.txt", "hi\n")
+	w.write(w.project, "tasks/queue/core/task-42.yml", `id: task-42
+goal: Greet the world.
+edits: []
+verify:
+- cmd: grep -qx world src/hello.txt
+steps:
+- Write `+mark("task", "prose")+`.
+acceptance_criteria: []
+source: gitea:core:42
+scope: {allowed_write_globs: ["src/*.txt"]}
+constraints: {timeout_seconds: 120}
+`)
+	me := []string{"GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost"}
+	w.run(w.project, me, "git", "add", "src")
+	w.run(w.project, me, "git", "commit", "-qm", "first")
+	c := p.shell("grep -qx hi src/hello.txt && echo world >src/hello.txt")
+	w.call.Store(&c)
+	w.model.Take()
+	r := w.try(w.project, me, "aisync", "task", "run-once", "--project", "core", "--trust", "--executor", "opencode")
+	if got := w.run(w.project, nil, "sh", "-c", "git show $(cat tasks/runs/task-42/branch-name.txt):src/hello.txt"); r.code != 0 || got.out != "world\n" {
+		t.Errorf("exit code %d, the branch has %q:\n%s", r.code, got.out, r.out)
+	}
+	all := ""
+	for _, q := range w.model.Take() {
+		all += string(q.Body)
+	}
+	if !strings.Contains(all, mark("task", "prose")) {
+		t.Errorf("the model was not told what to do:\n%s", all)
 	}
 }

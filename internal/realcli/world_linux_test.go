@@ -35,6 +35,7 @@ type scope struct {
 type world struct {
 	t             *testing.T
 	home, project string
+	start         string   // where programs are started, below project
 	set           []string // runtimes
 	scope         scope
 	model         *fakemodel.Server
@@ -45,7 +46,15 @@ type world struct {
 func newWorld(t *testing.T, s scope, set []string) *world {
 	t.Helper()
 	call := new(atomic.Pointer[fakemodel.Call])
-	model, err := fakemodel.Start(replies(call))
+	w := newWorldOf(t, s, set, replies(call))
+	w.call = call
+	return w
+}
+
+// newWorldOf is newWorld with a model that answers as reply says.
+func newWorldOf(t *testing.T, s scope, set []string, reply func(fakemodel.Request) fakemodel.Reply) *world {
+	t.Helper()
+	model, err := fakemodel.Start(reply)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +64,8 @@ func newWorld(t *testing.T, s scope, set []string) *world {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	w := &world{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), set: set, scope: s, model: model, call: call, cache: cache}
+	w := &world{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), set: set, scope: s, model: model, cache: cache}
+	t.Cleanup(w.end)
 	w.write(w.project, ".keep", "")
 	w.run(w.project, nil, "git", "init", "-q", "-b", "main")
 	w.specs()
@@ -277,7 +287,7 @@ func (w *world) question(p program, argv []string) []fakemodel.Request {
 		w.run(w.project, env, p.say...)
 	}
 	w.model.Take()
-	r := w.run(w.project, env, argv...)
+	r := w.run(filepath.Join(w.project, w.start), env, argv...)
 	times.add(p.Package.ID, r.took)
 	if !strings.Contains(r.out, answer) {
 		w.t.Errorf("%s was not answered:\n%s", p.Package.ID, r.out)

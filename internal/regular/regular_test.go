@@ -44,7 +44,7 @@ func TestReadTakesOnlyRegularFiles(t *testing.T) {
 	if _, err := Read("/proc/self/smaps", 100); !errors.Is(err, ErrTooLarge) && !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -35,6 +35,9 @@ func Safe(s string) string {
 }
 
 func clean(s string) bool {
+	if printable(s) {
+		return true
+	}
 	if !utf8.ValidString(s) {
 		return false
 	}
@@ -46,9 +49,23 @@ func clean(s string) bool {
 	return true
 }
 
+// printable reports whether s has only visible ASCII characters and spaces, as most
+// text has: a list of many thousand lines is quicker by it.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // Mask is Safe for columns: it replaces each character that Safe would change,
 // and tabs, by one by, so that the width stays.
 func Mask(s string, by rune) string {
+	if printable(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || Hidden(r) {
 			return by
@@ -67,17 +84,46 @@ func SafeLines(s string) string {
 }
 
 // OneLine joins the words of s with single spaces.
-func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func OneLine(s string) string {
+	for i, last := 0, byte(' '); ; i++ {
+		if i == len(s) {
+			if last == ' ' {
+				break
+			}
+			return s
+		}
+		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && last == ' ' {
+			break
+		}
+		last = s[i]
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
 
 // Clip shortens s to at most n characters, the last of which is then "…".
 func Clip(s string, n int) string {
-	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+	if len(s) <= n {
 		return s
 	}
 	if n < 1 {
 		return ""
 	}
-	return string([]rune(s)[:n-1]) + "…"
+	if printable(s[:n]) {
+		return s[:n-1] + "…"
+	}
+	chars, cut := 0, 0 // cut is where character n begins
+	for i := range s {
+		if chars++; chars == n {
+			cut = i
+		}
+		if chars > n {
+			if s = s[:cut]; !utf8.ValidString(s) {
+				s = string([]rune(s))
+			}
+			return s + "…"
+		}
+	}
+	return s
 }
 
 // Hidden reports whether r affects a terminal, or the order of a line, instead

@@ -58,3 +58,34 @@ func TestSafeLinesKeepsLinesApart(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// FuzzPlain compares the quick ways for plain text with the general ones.
+func FuzzPlain(f *testing.F) {
+	for _, s := range []string{"", " ", "a b", "a  b", " a", "a ", "a\tb", "é\xff\xffé", "a\u200bb", "abcdef"} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		n = min(n, 1000)
+		if got, want := OneLine(s), strings.Join(strings.Fields(s), " "); got != want {
+			t.Errorf("OneLine(%q) = %q, want %q", s, got, want)
+		}
+		want := s
+		if runes := []rune(s); len(s) > n && len(runes) > n {
+			if want = ""; n > 0 {
+				want = string(runes[:n-1]) + "…"
+			}
+		}
+		if got := Clip(s, n); got != want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", s, n, got, want)
+		}
+		masked := strings.Map(func(r rune) rune {
+			if r == '\t' || Hidden(r) {
+				return '·'
+			}
+			return r
+		}, s)
+		if got := Mask(s, '·'); got != masked {
+			t.Errorf("Mask(%q) = %q, want %q", s, got, masked)
+		}
+	})
+}

@@ -38,6 +38,9 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	if s.readOnly() {
 		return reconcile.Outcome{}, fmt.Errorf("%w; %s", reconcile.ErrStale, s.readOnlyReason(a.Name()))
 	}
+	if s.via != "" {
+		p = s.via
+	}
 	out.Dirs, err = b.write(w, p, s, c.ExactMode)
 	if errors.Is(err, fsys.ErrChanged) {
 		err = fmt.Errorf("%w (%w); run the command again", reconcile.ErrStale, err)
@@ -157,9 +160,16 @@ var _ reconcile.Preflighter = Provider{}
 // writable.
 func (Provider) Preflight(_ context.Context, r reconcile.ReadEnv, batch []reconcile.Change) []reconcile.Problem {
 	var problems []reconcile.Problem
+	asked := map[fsys.LogicalPath]error{} // by folder
 	for _, c := range batch {
 		a := c.Target.Resource.Address
-		if err := r.FS.Writable(a.Path(r.Home)); err != nil {
+		p := a.Path(r.Home)
+		err, ok := asked[p.Dir()]
+		if !ok {
+			err = r.FS.Writable(p)
+			asked[p.Dir()] = err
+		}
+		if err != nil {
 			problems = append(problems, reconcile.Problem{Address: a, Err: fmt.Errorf("%s: %w", a.Name(), err)})
 		}
 	}

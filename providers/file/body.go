@@ -157,11 +157,11 @@ func (s sourceBody) Redacted() json.RawMessage          { return redactedContent
 
 // member is a Body for a key of package merge.
 type member struct {
-	v     merge.Value
-	head  string
-	style merge.Format
-	ours  func(merge.Value) merge.Value // nil: only an equal value is the same
-	print func() reconcile.Fingerprint  // fingerprint of v, computed once: a block may be the text of many rules
+	v      merge.Value
+	head   string
+	style  merge.Format
+	fields *Fields                      // nil: all of the value is aisync's
+	print  func() reconcile.Fingerprint // fingerprint of v, computed once: a block may be the text of many rules
 }
 
 func newMember(m member) member {
@@ -180,13 +180,6 @@ func ValueOf(b reconcile.Body) (v merge.Value, ok bool) {
 	return m.v, ok
 }
 
-// Meaning is Value for a value that others may spell differently: what is there
-// is compared after ours. ours keeps what it does not know, and what already
-// has our form.
-func Meaning(v merge.Value, ours func(merge.Value) merge.Value) reconcile.Body {
-	return newMember(member{v: v, ours: ours})
-}
-
 // Line is a line of text, spelled by its key. header is written above the first
 // line that has it; "" is none.
 func Line(header string) reconcile.Body {
@@ -201,6 +194,11 @@ func Block(style merge.Format, text string) reconcile.Body {
 
 func (m member) Fingerprint() reconcile.Fingerprint { return m.print() }
 func (m member) Redacted() json.RawMessage          { return redact(m.v) }
+
+// RedactedAt is Redacted for the value of a leaf, whose key may name a secret.
+func (m member) RedactedAt(key reconcile.LeafKey) json.RawMessage {
+	return redactLeaf(string(key), m.v)
+}
 
 // valueFingerprint is equal for equal values, whatever their spelling.
 func valueFingerprint(v merge.Value) reconcile.Fingerprint {

@@ -3,6 +3,7 @@ package file
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -121,23 +122,38 @@ func (b *built) fill(l reconcile.LeafChange) error {
 // members changes aisync's members of a document that others write too.
 func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDropped bool) error {
 	var ops []memberOp
+	var whole []memberOp // the same, a leaf each
+	alone := true        // nothing of others lies in a leaf
+	maps.Copy(b.private, acceptedNotes(c))
 	groups := groupsOf(c.Target)
+	there, err := b.objects(c)
+	if err != nil {
+		return err
+	}
 	for _, l := range asAsked(c.Leaves) {
 		if l.Key == "" || l.Key == reconcile.Seed || !l.Writes() {
 			continue
 		}
 		op := memberOp{format: formatOf(c.Target, l.Key), Op: merge.Op{Key: string(l.Key)}}
-		var err error
 		switch l.Action {
 		case reconcile.Create, reconcile.Update:
 			b.secret = b.secret || holdsSecret(l)
 			op.Op, err = setOp(l)
 			op.Group = groups[op.Header]
 		case reconcile.PutBack:
-			op.Value, err = priorValue(r, c.Target, l)
+			op.Value, op.Raw, err = priorValue(r, c.Target, l)
 		}
 		if err != nil {
 			return err
+		}
+		whole = append(whole, op)
+		if parts, ok := perField(c.Target, l, there[l.Key], op.Value); ok && op.Value != nil {
+			for _, part := range parts {
+				ops = append(ops, memberOp{format: op.format, Op: part})
+			}
+			alone = alone && !foreign(c.Target, l.Key, there[l.Key].Value)
+			b.private[l.Key] = objectNote(l)
+			continue
 		}
 		ops = append(ops, op)
 	}
@@ -161,7 +177,9 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 	if err != nil {
 		return err
 	}
-	if was, ok := asItWas(r, c, s, ops, notes.Made); ok {
+	if was, ok := asItWas(r, c, s, whole, notes.Made); ok && alone {
+		doc = was
+	} else if was, ok := asReplaced(r, c, s, whole, notes.Made); ok && alone {
 		doc = was
 	}
 	b.gone = len(doc) == 0 && !sets(ops) && notes.File
@@ -174,6 +192,13 @@ func (b *built) members(r reconcile.ReadEnv, c reconcile.Change, s seen, seedDro
 		n := note{Made: made[i], File: notes.File}
 		if style := styleOf(c.Target, key); style != merge.TextFormat(merge.FormatOf(c.Target.Resource.Address.Name())) {
 			n.Style = style
+		}
+		l := leafOf(c, key)
+		if l == nil {
+			continue // a field of a leaf
+		}
+		if l.Want != nil {
+			n.Fields = noteFields(l.Want.Body, l.Provenance)
 		}
 		b.private[key] = n.raw()
 	}
@@ -243,7 +268,7 @@ func keptOps(c reconcile.Change, s seen) ([]memberOp, error) {
 }
 
 func setOp(l reconcile.LeafChange) (merge.Op, error) {
-	if s, ok := l.Want.Body.(secret); ok {
+	if s, ok := l.Want.Body.(secretBody); ok {
 		if s.v == nil {
 			return merge.Op{}, fmt.Errorf("leaf %s: %w", l.Key, errSecretUnknown)
 		}
@@ -256,17 +281,18 @@ func setOp(l reconcile.LeafChange) (merge.Op, error) {
 	return merge.Op{Key: string(l.Key), Value: m.v, Header: m.head}, nil
 }
 
-// priorValue is the value of l before aisync changed it; nil if there was none.
-func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) (merge.Value, error) {
+// priorValue is the value of l before aisync changed it, and its spelling then;
+// nil if there was none.
+func priorValue(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) (v merge.Value, raw string, err error) {
 	doc, err := backup(r, l.Last.Prior)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	leaves, err := readLeaves(t, doc, []reconcile.LeafKey{l.Key})
 	if err != nil {
-		return nil, fmt.Errorf("prior value of %s: %w", l.Key, err)
+		return nil, "", fmt.Errorf("prior value of %s: %w", l.Key, err)
 	}
-	return leaves[l.Key].Value, nil
+	return leaves[l.Key].Value, leaves[l.Key].Raw, nil
 }
 
 func backup(r reconcile.ReadEnv, id reconcile.BackupID) ([]byte, error) {

@@ -20,6 +20,10 @@ const shown = 10_000
 // Explain implements reconcile.Provider: a unified diff for whole texts,
 // otherwise the leaves that change.
 func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	return masked(explain(r, c))
+}
+
+func explain(r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := linked(r, c.Target, see(r, c.Target, true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
@@ -60,6 +64,21 @@ func After(r reconcile.ReadEnv, c reconcile.Change) (doc []byte, exec, gone bool
 	}
 	b, err := build(r, c, s)
 	return b.doc, b.exec, b.gone, err
+}
+
+// WritesText reports whether c alone tells that its file will not be executable
+// for its owner: c writes all of the file, and the content is not executable.
+// Where c does not tell, After does.
+func WritesText(c reconcile.Change) bool {
+	if c.Exact != nil || len(c.Leaves) != 1 {
+		return false
+	}
+	l := c.Leaves[0]
+	if l.Key != "" || l.Want == nil || l.Action != reconcile.Create && l.Action != reconcile.Update {
+		return false
+	}
+	body, ok := l.Want.Body.(content)
+	return ok && !body.executable()
 }
 
 // MayExecute reports whether the file of c, which c does not write, may be
@@ -201,6 +220,7 @@ func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []re
 	var lines []reconcile.Line
 	for _, l := range leaves {
 		is, there := live[l.Key]
+		is.Value = ownPart(c.Target, l.Key, is.Value)
 		if holdsSecret(l) {
 			lines = append(lines, explainSecret(l, there))
 			continue
@@ -210,7 +230,7 @@ func explainMembers(r reconcile.ReadEnv, c reconcile.Change, s seen, leaves []re
 		case l.Want != nil:
 			want = wanted(l)
 		case l.Action == reconcile.PutBack:
-			want, _ = priorValue(r, c.Target, l)
+			want, _, _ = priorValue(r, c.Target, l)
 		}
 		switch {
 		case l.Want != nil && want == nil && there: // only its fingerprint is known
@@ -246,6 +266,9 @@ func changed(l reconcile.LeafChange, is, want merge.Value) []reconcile.Line {
 	if old, ok := blockText(l.Key, is); ok {
 		text, _ := blockText(l.Key, want)
 		return append([]reconcile.Line{{Op: '~', Text: label(l.Key)}}, unified([]byte(old+"\n"), []byte(text+"\n"))...)
+	}
+	if _, ok := merge.LineOf(string(l.Key)); ok { // see readStanding
+		return []reconcile.Line{{Op: '~', Text: label(l.Key) + wrongSide}}
 	}
 	verb := "want"
 	if l.Rel.Last && l.Rel.WantLast {

@@ -27,15 +27,15 @@ func Spanning(b reconcile.Body, parts int) reconcile.Body {
 
 // linked judges a link in the place of a bundle's file, or of a folder that
 // belongs to the bundle, in user scope: old installers linked what others copy.
-// A link to the bundle's file counts as the file. aisync never writes through
-// any other: it may lead to a checkout.
+// A link to the bundle's file counts as the file. Any other is in order while
+// what it leads to is as wanted or recorded; see throughLink.
 func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 	p := t.Resource.Address.Path(r.Home)
 	if p.Project() || len(t.Resource.Leaves) != 1 {
 		return s
 	}
 	body, ok := t.Resource.Leaves[0].Body.(sourceBody)
-	if !ok || s.presence == reconcile.Present && body.parts < 2 {
+	if !ok || s.presence == reconcile.Present && s.via == "" && body.parts < 2 {
 		return s
 	}
 	at, source := p, body.path
@@ -44,11 +44,20 @@ func linked(r reconcile.ReadEnv, t reconcile.Target, s seen) seen {
 		switch {
 		case err != nil:
 			return seen{presence: reconcile.Unknown, reason: unreadable(t.Resource.Address.Name(), err)}
+		case found == elsewhere && s.presence == reconcile.Present:
+			if s.fixed == "" {
+				s.via, s.target = t.Resource.Address.Path(r.Home), target
+				s = throughLink(t, s)
+			}
+			if _, last := wholeOf(t); s.presence == reconcile.Present && (s.fixed == "" || last != nil) {
+				return s
+			}
+			return blockedBy(at, fmt.Sprintf("is a link to %s, which is not the bundle's %s", target, source))
 		case found == elsewhere:
 			return blockedBy(at, fmt.Sprintf("is a link to %s, which is not the bundle's %s", target, source))
 		case found == nowhere:
 			return blockedBy(at, fmt.Sprintf("is a dangling link, to %s", target))
-		case found == home && s.presence != reconcile.Present:
+		case found == home && (s.presence != reconcile.Present || s.via != ""):
 			return asSource(body, at)
 		case found == home:
 			return s

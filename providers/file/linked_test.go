@@ -19,11 +19,11 @@ func TestALinkThatCannotBeReadIsUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := filepath.Join(top, "home/me/bundle/f.md")
-	for _, at := range []string{source, filepath.Join(top, "home/me/other.md")} {
+	for at, text := range map[string]string{source: "text\n", filepath.Join(top, "home/me/other.md"): "other\n"} {
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(at, []byte("text\n"), 0o644); err != nil {
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

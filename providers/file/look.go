@@ -19,8 +19,11 @@ type seen struct {
 	reason   string // why the state is Blocked or Unknown
 	digest   string
 	mode     fs.FileMode
-	exec     bool   // whether mode allows execution, where the file system keeps it
-	doc      []byte // only on request
+	exec     bool             // whether mode allows execution, where the file system keeps it
+	doc      []byte           // only on request
+	via      fsys.LogicalPath // where a link in place of the file led to; "" without one
+	target   string           // of that link
+	fixed    string           // why it must not be written to, and what to do; "" if it may
 }
 
 // token identifies all of what was seen; "" if there is nothing.
@@ -34,10 +37,13 @@ func (s seen) token() reconcile.Fingerprint {
 // readOnly reports whether the write permission was removed. A replacement
 // would work all the same, but the owner wants the file as it is.
 func (s seen) readOnly() bool {
-	return s.presence == reconcile.Present && s.mode.IsRegular() && s.mode&0o200 == 0
+	return s.fixed != "" || s.presence == reconcile.Present && s.mode.IsRegular() && s.mode&0o200 == 0
 }
 
 func (s seen) readOnlyReason(name string) string {
+	if s.fixed != "" {
+		return s.fixed
+	}
 	return fmt.Sprintf("%s is read-only (mode %04o); make it writable with chmod u+w, or take it out of the spec", name, s.mode.Perm())
 }
 
@@ -53,7 +59,7 @@ func (s seen) expect() fsys.Expect {
 // file gets the expected one: that is no edit.
 func see(r reconcile.ReadEnv, t reconcile.Target, whole bool) seen {
 	a := t.Resource.Address
-	s := look(r, a, whole)
+	s := throughLink(t, look(r, a, whole))
 	if s.presence != reconcile.Present {
 		return s
 	}
@@ -138,8 +144,14 @@ func notOpened(r reconcile.ReadEnv, a reconcile.Address, err error) seen {
 	p, name := a.Path(r.Home), a.Name()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return absent(r, p)
+		if !errors.Is(err, fsys.ErrDangling) {
+			return seen{presence: reconcile.Absent}
+		}
+		return dangling(r, p)
 	case errors.Is(err, fsys.ErrEscapes):
+		if s, ok := given(r, a); ok {
+			return s
+		}
 		return seen{presence: reconcile.Blocked, reason: err.Error()}
 	case errors.Is(err, syscall.ELOOP):
 		at := string(p)
@@ -155,6 +167,12 @@ func notOpened(r reconcile.ReadEnv, a reconcile.Address, err error) seen {
 	switch {
 	case lerr != nil: // a file where a folder above p should be
 	case info.Mode()&fs.ModeSymlink != 0:
+		if s, ok := followed(r, a, true); ok {
+			return s
+		}
+		if s, ok := given(r, a); ok {
+			return s
+		}
 		target, _ := r.FS.Readlink(p)
 		blocked.reason = fmt.Sprintf("%s is a link to %s, and aisync would replace all of that file; remove the link, or take the file out of the spec", name, target)
 		if _, err := fsys.Follow(r.FS, r.Home, p); err != nil {
@@ -168,9 +186,9 @@ func notOpened(r reconcile.ReadEnv, a reconcile.Address, err error) seen {
 	return blocked
 }
 
-// absent is what is seen where there is no p: a link that leads nowhere may be in
-// the place of a folder above it.
-func absent(r reconcile.ReadEnv, p fsys.LogicalPath) seen {
+// dangling is what is seen at p if a link that leads nowhere is in the place of a
+// folder above it.
+func dangling(r reconcile.ReadEnv, p fsys.LogicalPath) seen {
 	for dir := p.Dir(); dir != "." && dir != "/"; dir = dir.Dir() {
 		info, err := r.FS.Lstat(dir)
 		switch {

@@ -56,11 +56,11 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 	s := see(r, t, len(members) > 0 || isMarked(t))
 	s = linked(r, t, s)
 	o := reconcile.Observation{Presence: s.presence, Reason: s.reason, Token: s.token()}
-	if s.presence != reconcile.Present {
-		return o, s
-	}
 	if s.readOnly() {
 		o.ReadOnly, o.Reason = true, s.readOnlyReason(a.Name())
+	}
+	if s.presence != reconcile.Present {
+		return o, s
 	}
 	raw := s
 	if !asKnown(t, s) {
@@ -92,7 +92,7 @@ func (p Provider) observe(r reconcile.ReadEnv, t reconcile.Target) (reconcile.Ob
 
 // live returns the fingerprints that s holds for t's keys.
 func (p Provider) live(t reconcile.Target, s seen, members []reconcile.LeafKey) (map[reconcile.LeafKey]reconcile.Fingerprint, error) {
-	leaves, err := readLeaves(t, s.doc, members)
+	leaves, err := readStanding(t, s.doc, members)
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +133,9 @@ func asKnown(t reconcile.Target, s seen) bool {
 
 // fingerprint is that of the value under key.
 func (p Provider) fingerprint(t reconcile.Target, key reconcile.LeafKey, v merge.Value) reconcile.Fingerprint {
+	v = ownPart(t, key, v)
 	if p.Seal != nil && isSecret(t, key) {
 		return sealed(p.Seal, v)
-	}
-	for _, l := range t.Resource.Leaves {
-		if m, ok := l.Body.(member); ok && l.Key == key && m.ours != nil {
-			return valueFingerprint(m.ours(v))
-		}
 	}
 	return valueFingerprint(v)
 }

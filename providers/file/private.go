@@ -15,10 +15,12 @@ type note struct {
 	Made  []string     `json:"made,omitempty"`  // containers, in the words of package merge
 	File  bool         `json:"file,omitempty"`  // the file itself
 	Style merge.Format `json:"style,omitempty"` // marker style of a block, where the file's name does not tell
+
+	Fields []string `json:"fields,omitempty"` // of an object that others write into too: aisync's
 }
 
 func (n note) raw() json.RawMessage {
-	if len(n.Made) == 0 && !n.File && n.Style == "" {
+	if len(n.Made) == 0 && !n.File && n.Style == "" && len(n.Fields) == 0 {
 		return nil
 	}
 	b, _ := json.Marshal(n) // strings and a bool: cannot fail

@@ -2,46 +2,35 @@ package file
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
-	"sync"
 
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/secret"
+	"aisync.dev/aisync/reconcile"
 )
 
-// secretName matches key names whose values must not appear in a terminal, a
-// log or a plan. It is compiled on first use, not at each start of the program.
-var secretName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(token|secret|passw|api[-_]?key|private[-_]?key|access[-_]?key|credential|authorization|cookie)`)
-})
-
-// reference matches a value that only names where a secret is kept.
-var reference = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(Bearer )?\$(\{[A-Za-z_][A-Za-z0-9_:-]*\}|[A-Za-z_][A-Za-z0-9_]*)$|^\{env:[^}]*\}$`)
-})
-
-const hidden = "(not shown)"
-
-// redact returns v with the strings under a secret's name hidden, except
-// references. Without such strings, order and spelling stay.
-func redact(v merge.Value) json.RawMessage { return redactNamed("", v) }
+// redact returns v without the secrets in its strings, as secret.Show tells them by
+// form, name and randomness. Without any, order and spelling stay.
+func redact(v merge.Value) json.RawMessage { return Redact(v) }
 
 // redactLeaf is redact for a leaf, whose key may name a secret.
 func redactLeaf(key string, v merge.Value) json.RawMessage {
 	pointer, _, _ := strings.Cut(key, "#")
-	return redactNamed(pointer[strings.LastIndexByte(pointer, '/')+1:], v)
+	path := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, name := range path {
+		path[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	}
+	return Redact(v, path...)
 }
 
-// Redact returns v, the value under name, with the strings under a secret's
-// name hidden, except references.
-func Redact(name string, v merge.Value) json.RawMessage { return redactNamed(name, v) }
-
-func redactNamed(name string, v merge.Value) json.RawMessage {
+// Redact returns v, the value below the keys of path, without the secrets in its
+// strings.
+func Redact(v merge.Value, path ...string) json.RawMessage {
 	var x any
 	if json.Unmarshal(v, &x) != nil {
-		return json.RawMessage(`"` + hidden + `"`)
+		return json.RawMessage(`"` + secret.Hidden + `"`)
 	}
-	y, changed := hide(x, secretName().MatchString(name))
+	y, changed := hide(x, path)
 	if !changed {
 		return json.RawMessage(v)
 	}
@@ -49,25 +38,58 @@ func redactNamed(name string, v merge.Value) json.RawMessage {
 	return b
 }
 
-func hide(x any, secret bool) (any, bool) {
+func hide(x any, path []string) (any, bool) {
 	changed := false
 	switch x := x.(type) {
 	case map[string]any:
 		for k, v := range x {
 			var c bool
-			x[k], c = hide(v, secret || secretName().MatchString(k))
+			x[k], c = hide(v, append(path[:len(path):len(path)], k))
 			changed = changed || c
 		}
 	case []any:
+		changed = hideArgs(x)
 		for i, v := range x {
 			var c bool
-			x[i], c = hide(v, secret)
+			x[i], c = hide(v, path)
 			changed = changed || c
 		}
 	case string:
-		if secret && x != "" && !reference().MatchString(x) {
-			return hidden, true
-		}
+		shown := secret.Show(x, path...)
+		return shown, shown != x
 	}
 	return x, changed
+}
+
+// hideArgs hides the secrets of a list that may be a command line, where a flag
+// names what follows.
+func hideArgs(list []any) (changed bool) {
+	args := make([]string, len(list))
+	for i, v := range list {
+		s, ok := v.(string)
+		if !ok {
+			return false
+		}
+		args[i] = s
+	}
+	for i, shown := range secret.ShowArgs(args) {
+		if i < len(list) && shown != args[i] {
+			list[i], changed = shown, true
+		}
+	}
+	return changed
+}
+
+// masked hides the secrets in lines of texts.
+func masked(lines []reconcile.Line) []reconcile.Line {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.Text
+	}
+	for i, text := range secret.MaskLines(texts) {
+		if text != lines[i].Text {
+			lines[i].Text = text
+		}
+	}
+	return lines
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -33,22 +34,23 @@ func NewSeal(key []byte) Seal {
 // secret's name instead: plans, logs and people see only that. A file that is
 // created or changed for it is readable by its owner alone.
 func Secret(v, shown merge.Value, seal Seal) reconcile.Body {
-	return secret{v: v, shown: shown, print: sealed(seal, v)}
+	return secretBody{v: v, shown: shown, print: sealed(seal, v)}
 }
 
 // Kept stands for a Secret that was recorded as print and cannot be read now:
 // what is there stays, and nothing else can be written.
-func Kept(print reconcile.Fingerprint) reconcile.Body { return secret{print: print} }
+func Kept(print reconcile.Fingerprint) reconcile.Body { return secretBody{print: print} }
 
-type secret struct {
+type secretBody struct {
 	v, shown merge.Value // v is nil where it is not known
 	print    reconcile.Fingerprint
+	fields   *Fields // nil: all of the value is aisync's
 }
 
-func (s secret) Fingerprint() reconcile.Fingerprint { return s.print }
-func (s secret) Redacted() json.RawMessage {
+func (s secretBody) Fingerprint() reconcile.Fingerprint { return s.print }
+func (s secretBody) Redacted() json.RawMessage {
 	if s.shown == nil {
-		return json.RawMessage(`"` + hidden + `"`)
+		return json.RawMessage(`"` + secret.Hidden + `"`)
 	}
 	return s.shown
 }
@@ -70,7 +72,7 @@ func IsSealed(print reconcile.Fingerprint) bool {
 // holdsSecret reports whether the wanted or recorded value of a leaf is secret.
 func holdsSecret(l reconcile.LeafChange) bool {
 	if l.Want != nil {
-		if _, ok := l.Want.Body.(secret); ok {
+		if _, ok := l.Want.Body.(secretBody); ok {
 			return true
 		}
 	}
@@ -86,7 +88,7 @@ func isClaimed(l reconcile.LeafChange) bool {
 // isSecret is holdsSecret for a key of t.
 func isSecret(t reconcile.Target, key reconcile.LeafKey) bool {
 	for _, l := range t.Resource.Leaves {
-		if _, ok := l.Body.(secret); ok && l.Key == key {
+		if _, ok := l.Body.(secretBody); ok && l.Key == key {
 			return true
 		}
 	}

@@ -12,6 +12,10 @@ import (
 // Since implements reconcile.Historian: how the drifted leaves of c differ from
 // the record. Explain goes the other way, to what is wanted.
 func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
+	return masked(since(r, c))
+}
+
+func since(r reconcile.ReadEnv, c reconcile.Change) []reconcile.Line {
 	a := c.Target.Resource.Address
 	s := asCommitted(r, a, see(r, c.Target, true))
 	if s.presence != reconcile.Absent && s.presence != reconcile.Present {
@@ -38,7 +42,7 @@ func (Provider) Since(_ context.Context, r reconcile.ReadEnv, c reconcile.Change
 			continue
 		}
 		is, there := live[l.Key]
-		lines = append(lines, memberSince(l, is.Value, there, recorded(r, c.Target, l))...)
+		lines = append(lines, memberSince(l, ownPart(c.Target, l.Key, is.Value), there, recorded(r, c.Target, l))...)
 	}
 	return lines
 }
@@ -73,8 +77,10 @@ func recorded(r reconcile.ReadEnv, t reconcile.Target, l reconcile.LeafChange) m
 		return nil
 	}
 	leaves, err := readLeaves(t, doc, []reconcile.LeafKey{l.Key})
-	if leaf, ok := leaves[l.Key]; err == nil && ok && valueFingerprint(leaf.Value) == l.Last.Live {
-		return leaf.Value
+	if leaf, ok := leaves[l.Key]; err == nil && ok {
+		if was := ownPart(t, l.Key, leaf.Value); valueFingerprint(was) == l.Last.Live {
+			return was
+		}
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func isCopy(r reconcile.ReadEnv, t reconcile.Target, s seen, former bool) bool {
 		return false
 	}
 	body, ok := t.Resource.Leaves[0].Body.(sourceBody)
-	if !ok || !body.elsewhere || !former && body.Fingerprint() != s.token() || s.digest == fsys.Digest(nil) {
+	if !ok || !body.elsewhere || s.via != "" || !former && body.Fingerprint() != s.token() || s.digest == fsys.Digest(nil) {
 		return false
 	}
 	info, err := r.FS.Lstat(t.Resource.Address.Path(r.Home))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -65,10 +66,11 @@ func differs(r reconcile.ReadEnv, a reconcile.Address, l reconcile.LeafChange, s
 		return 1, "is no longer executable"
 	}
 	is, was := lineAt(s.doc, line), lineAt(base, line)
+	shown := secret.MaskLines([]string{is, was})
 	if is == was {
 		return line, "lines after this one are gone"
 	}
-	return line, fmt.Sprintf("is %q, was %q", is, was)
+	return line, fmt.Sprintf("is %q, was %q", shown[0], shown[1])
 }
 
 // baseOf is the text that l is compared with: the recorded one, from this
@@ -117,7 +119,7 @@ func memberPlace(t reconcile.Target, l reconcile.LeafChange, s seen) (int, strin
 	if _, isBlock := blockText(l.Key, leaf.Value); isBlock || l.Want == nil || holdsSecret(l) {
 		return leaf.Line, label(l.Key) + " is not as it was recorded"
 	}
-	return leaf.Line, changed(l, leaf.Value, wanted(l))[0].Text
+	return leaf.Line, changed(l, ownPart(t, l.Key, leaf.Value), wanted(l))[0].Text
 }
 
 // parentLine is the line of the nearest value above key.

@@ -1,9 +1,9 @@
 package model
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/providers/store"
@@ -58,7 +58,10 @@ func Held(decls []reconcile.Declaration, records []reconcile.Record) []store.Hel
 			}
 		}
 	}
-	slices.SortStableFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.shard, b.shard)) })
+	sort.SliceStable(files, func(i, j int) bool {
+		a, b := files[i], files[j]
+		return a.ID < b.ID || a.ID == b.ID && a.shard < b.shard
+	})
 	out := make([]store.Held, len(files))
 	for i, f := range files {
 		out[i] = f.Held

@@ -19,9 +19,6 @@ type command struct {
 	env  map[string]string
 }
 
-// allLayers is more layers than any model has.
-const allLayers = 999
-
 // served is a model as a server gets it.
 type served struct {
 	id      string
@@ -40,17 +37,7 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 	slots := max(1, s.Parallel)
 	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
 		"--parallel", strconv.Itoa(slots), "--ctx-size", strconv.FormatInt(m.context*int64(slots), 10)}
-	layers := 0
-	switch {
-	case s.GPULayers != nil:
-		layers = *s.GPULayers
-	case s.Backend != "cpu" && h.Place != "cpu" && h.Place != "":
-		layers = allLayers
-	}
-	argv = append(argv, "--n-gpu-layers", strconv.Itoa(layers))
-	if layers > 0 && h.Place == "gpu+ram" {
-		argv = append(argv, "--cpu-moe") // the experts stay in main memory
-	}
+	argv = append(argv, h.offload(s, m.id).arguments(AskedOf(s))...)
 	argv = append(argv, "--jinja")
 	switch t := s.ChatTemplate; {
 	case strings.Contains(t, "/"):
@@ -59,6 +46,14 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 		argv = append(argv, "--chat-template", t)
 	}
 	return append(argv, s.Args...)
+}
+
+// offload is where a model of s lies while it is served.
+func (h Host) offload(s spec.Service, id string) Offload {
+	if h.Offload == nil {
+		return Offload{GPULayers: ServerDecides}
+	}
+	return h.Offload(s, id)
 }
 
 // path is the host path for a path of the spec.
@@ -104,8 +99,28 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 		}
 		c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(max(1, s.Parallel)) // otherwise ollama chooses, and memory was counted for one
 	}
+	if s.Kind != "ollama" {
+		h.bounded(c.env, s, models)
+	}
 	maps.Copy(c.env, s.Env)
 	return c
+}
+
+// bounded bounds what llama-server keeps of old conversations: 8 GiB where no
+// bound is set, which no fit counts. They are variables, because older versions
+// refuse arguments that they do not know. Cards are counted by their address.
+func (h Host) bounded(env map[string]string, s spec.Service, models []served) {
+	var prompts int64
+	for _, m := range models {
+		o := h.offload(s, m.id)
+		prompts = max(prompts, o.Prompts)
+		if len(o.Split) > 1 {
+			env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+		}
+	}
+	if h.Offload != nil && AskedOf(s).PromptCache == nil {
+		env["LLAMA_ARG_CACHE_RAM"] = strconv.FormatInt(prompts>>20, 10)
+	}
 }
 
 // swapPorts is the first port of llama-swap's servers, its default.

@@ -36,8 +36,8 @@ type Host struct {
 	Self    string // path of this program, for a timer
 
 	Models   func(id string) (Model, bool)
-	Memory   func(s spec.Service) int64 // bytes that serving s takes; 0: unknown
-	Place    string                     // memory that served models lie in: "unified", "gpu", "gpu+ram", "cpu"; "" unknown
+	Memory   func(s spec.Service) int64                 // bytes that serving s takes; 0: unknown
+	Offload  func(s spec.Service, model string) Offload // where models lie; nil: each server looks for itself
 	Recorded func(reconcile.Address) bool
 	Lacking  func(reconcile.Address) bool   // packages that cannot be installed here
 	Version  func(reconcile.Address) string // wanted version of a package; nil: unknown

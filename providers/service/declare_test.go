@@ -36,7 +36,13 @@ func reference() Host {
 		Facts: &facts.Facts{OS: "linux", Arch: "amd64", Vulkan: true, GPUs: []facts.GPU{{Unified: true}}, Memory: facts.Memory{Total: 128 << 30},
 			Programs: map[string]string{"llama-server": "/usr/bin/llama-server", "ollama": "/usr/bin/ollama", "llama-swap": "/usr/bin/llama-swap"}},
 		Home: "/home/me", Config: "/home/me/.config", State: "/home/me/.local/state/aisync", Ollama: "/home/me/.ollama/models",
-		By: control.Systemd, Journal: true, User: "me", Self: "/usr/bin/aisync", Place: "unified",
+		By: control.Systemd, Journal: true, User: "me", Self: "/usr/bin/aisync",
+		Offload: func(s spec.Service, _ string) Offload {
+			if s.Name == "big" {
+				return Offload{GPULayers: 31, CPUExperts: 12, Split: []int64{11, 22}, Prompts: 1 << 30}
+			}
+			return Offload{GPULayers: every}
+		},
 		Models: func(id string) (Model, bool) {
 			return Model{File: fsys.LogicalPath("/models/" + id + "-00001-of-00002.gguf"), SHA256: []string{"aa", id}, Context: 262144, Views: []reconcile.Address{"view:~/.ollama/models/blobs/sha256-aa"}}, true
 		},
@@ -184,7 +190,7 @@ func TestOnlyInputsRestartServer(t *testing.T) {
 		}, []reconcile.Address{"service:system/big", "service:user/many"}},
 		"an argument":     {func(h *Host) { h.Spec.Services[0].Args = nil }, []reconcile.Address{"service:system/big"}},
 		"ollama's folder": {func(h *Host) { h.Ollama = "/other" }, []reconcile.Address{"service:user/easy"}},
-		"another place":   {func(h *Host) { h.Place = "cpu" }, []reconcile.Address{"service:system/big", "service:user/coder", "service:user/many"}},
+		"another place":   {func(h *Host) { h.Offload = nil }, []reconcile.Address{"service:system/big", "service:user/coder", "service:user/many"}},
 	} {
 		h := reference()
 		test.change(&h)

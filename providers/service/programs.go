@@ -57,23 +57,15 @@ var byHand = map[string]string{
 	"llama-swap":   "https://github.com/mostlygeek/llama-swap/releases",
 }
 
-// backend is what computes for s: the spec's choice, otherwise the machine's
-// best. Vulkan comes before ROCm: its driver is part of every desktop, while
-// ROCm is heavy and supports few GPUs.
+// backend is what computes for s: the spec's choice, otherwise the machine's best.
 func backend(s spec.Service, f *facts.Facts) string {
 	switch {
 	case s.Backend != "":
 		return s.Backend
-	case f == nil || len(f.GPUs) == 0:
+	case f == nil:
 		return "cpu"
-	case f.CUDA != "":
-		return "cuda"
-	case f.Vulkan:
-		return "vulkan"
-	case f.ROCm != "":
-		return "rocm"
 	}
-	return "cpu"
+	return f.Backends()[0]
 }
 
 // packageOf is an installer's package of program for a backend; "" for none.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -89,6 +90,9 @@ func next(r Reader, home, at LogicalPath, target string) (LogicalPath, error) {
 		return "", err
 	}
 	top = filepath.Dir(top)
+	if rest, ok := strings.CutPrefix(path.Clean(target), strings.TrimSuffix(string(home), "/")+"/"); ok && home != "" && base != "." && !GitsOwn(rest) {
+		return base.Join(rest), nil // the home itself may be a link
+	}
 	to := filepath.Join(filepath.Dir(from), target)
 	if filepath.IsAbs(target) {
 		to = target

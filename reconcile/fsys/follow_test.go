@@ -76,3 +76,32 @@ func TestFollow(t *testing.T) {
 		t.Errorf("another user's file: %v", err)
 	}
 }
+
+// A home that is a link itself may be spelled by its own path in links within it.
+func TestFollowInLinkedHome(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mkdir(t, filepath.Join(root, "data/me/dotfiles"))
+	mkdir(t, filepath.Join(root, "home"))
+	mkdir(t, filepath.Join(root, "etc"))
+	put(t, filepath.Join(root, "data/me/dotfiles/a.json"), "{}")
+	put(t, filepath.Join(root, "etc/a.json"), "{}")
+	symlink(t, "/data/me", filepath.Join(root, "home/me"))
+	symlink(t, "/home/me/dotfiles/a.json", filepath.Join(root, "data/me/by-home.json"))
+	symlink(t, "/data/me/dotfiles/a.json", filepath.Join(root, "data/me/by-data.json"))
+	symlink(t, "/home/me/../../etc/a.json", filepath.Join(root, "data/me/out.json"))
+	disk, err := New(Options{Root: root, Home: "/home/me", Tag: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"by-home.json", "by-data.json"} {
+		if to, err := Follow(disk, "/home/me", LogicalPath("/home/me/"+name)); err != nil || to != "/home/me/dotfiles/a.json" {
+			t.Errorf("%s leads to %s, %v", name, to, err)
+		}
+	}
+	if to, err := Follow(disk, "/home/me", "/home/me/out.json"); !errors.Is(err, ErrEscapes) {
+		t.Errorf("out.json leads to %s, %v", to, err)
+	}
+}

@@ -141,6 +141,9 @@ var (
 	ErrChanged = errors.New("changed since it was read")
 	// ErrEscapes means that a path, or a link on its way, leaves its scope.
 	ErrEscapes = errors.New("leaves its scope")
+	// ErrDangling means that nothing is there, because a link to a folder on the way
+	// leads nowhere. The error wraps fs.ErrNotExist, too.
+	ErrDangling = errors.New("a link on the way is dangling")
 	// ErrNotEmpty means that a folder still has entries.
 	ErrNotEmpty = errors.New("folder is not empty")
 	// ErrBlocked means that an entry of another type (folder, link, device) is

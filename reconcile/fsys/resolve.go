@@ -115,8 +115,18 @@ func (d *Disk) resolve(p LogicalPath) (*folder, error) {
 	if p.Project() {
 		top = "/"
 	}
-	return d.walk(top, append(slices.Clip(up.names), p.Base()), within)
+	f, err := d.walk(top, append(slices.Clip(up.names), p.Base()), within)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = dangling{err}
+	}
+	return f, err
 }
+
+// dangling is an ErrDangling.
+type dangling struct{ error }
+
+func (d dangling) Is(target error) bool { return target == ErrDangling }
+func (d dangling) Unwrap() error        { return d.error }
 
 // bounds returns the elements of the folder that a link on the way to p must
 // not leave: the project, the home for what is in it, or none.

@@ -147,6 +147,44 @@ func TestASwappedParentDoesNotRedirectAWrite(t *testing.T) {
 	}
 }
 
+// Nothing is there in both cases; only where a link is in the way is there
+// something to repair.
+func TestADanglingLinkOnTheWayIsToldFromNothing(t *testing.T) {
+	w := newWorld(t, nil)
+	home := filepath.Join(w.root, "home/me")
+	mkdir(t, filepath.Join(home, "here"))
+	mkdir(t, filepath.Join(w.project, "here"))
+	symlink(t, "gone", filepath.Join(home, "lost"))
+	symlink(t, "here", filepath.Join(home, "found"))
+	symlink(t, "lost", filepath.Join(w.project, "lost-too"))
+	symlink(t, "gone/deeper", filepath.Join(w.project, "lost"))
+	for p, dangling := range map[LogicalPath]bool{
+		"/home/me/lost/f": true, "/home/me/lost/deep/f": true, "lost/f": true, "lost-too/f": true, "lost/deep/er/f": true,
+		"/home/me/lost": false, "/home/me/gone/f": false, "/home/me/here/f": false, "/home/me/found/f": false, "/home/me/found/gone/f": false,
+		"gone": false, "gone/deep/f": false, "here/f": false, "here/gone/f": false,
+	} {
+		for name, look := range map[string]func() error{
+			"Digest":  func() error { _, _, err := w.Digest(p); return err },
+			"Open":    func() error { _, err := w.Open(p); return err },
+			"ReadDir": func() error { _, err := w.ReadDir(p.Dir()); return err },
+		} {
+			err := look()
+			if p == "/home/me/lost" && name != "ReadDir" {
+				if !errors.Is(err, ErrBlocked) {
+					t.Errorf("%s of the link itself: %v", name, err)
+				}
+				continue
+			}
+			if err == nil && name == "ReadDir" && !dangling {
+				continue
+			}
+			if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDangling) != dangling {
+				t.Errorf("%s of %s: dangling %v, want %v: %v", name, p, errors.Is(err, ErrDangling), dangling, err)
+			}
+		}
+	}
+}
+
 func TestAFolderThatWasMadeAnewIsFoundAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	for range 3 {

@@ -123,7 +123,7 @@ func Decide(r Relation, c Choice) Decision {
 		return Decision{Action: Clash, Drift: r.Last && !r.LiveLast, Pending: true, Meaning: "its source is older than what was recorded", Provenance: r.Provenance}
 	}
 	d := decide(r, c)
-	if r.ReadOnly && d.Writes() {
+	if r.ReadOnly && (d.Writes() || d.Action == Clash && !r.Last && decide(r, Choice{Force: true}).Writes()) { // no choice makes it writable
 		return Decision{Action: Clash, Drift: d.Drift, Pending: d.Pending, Meaning: "read-only", Provenance: r.Provenance, ReadOnly: true}
 	}
 	return d

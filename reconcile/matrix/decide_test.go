@@ -185,6 +185,12 @@ func TestTheMatrixDecidesEveryRow(t *testing.T) {
 		{"X", "Y", "Z", with(created, func(r *Relation) { older(r); seed(r) }), Choice{}, Decision{Provenance: record.Created}},
 		{"Y", "Y", "X", with(adopted, func(r *Relation) { r.Older, r.Declined = true, true }), Choice{}, Decision{Provenance: record.Adopted, Decline: true}},
 
+		// no choice makes a read-only target writable
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Clash, Pending: true, ReadOnly: true}},
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.ReadOnly = true }), Choice{Force: true}, Decision{Action: Clash, Pending: true, ReadOnly: true}},
+		{"-", "Y", "X", with(Relation{}, func(r *Relation) { r.ReadOnly = true }), Choice{Adopt: true}, Decision{Action: Accept, Pending: true, Decline: true, Provenance: record.Adopted}},
+		{"-", "-", "X", with(Relation{}, func(r *Relation) { r.ReadOnly = true }), Choice{}, Decision{Action: Clash, Pending: true, ReadOnly: true}},
+
 		// cannot be seen, or something else is there
 		{"X", "-", "X", with(created, func(r *Relation) { r.Unknown = true }), Choice{Force: true}, Decision{Action: Unclear, Provenance: record.Created}},
 		{"-", "-", "X", with(Relation{}, func(r *Relation) { r.Unknown = true }), Choice{}, Decision{Action: Unclear}},

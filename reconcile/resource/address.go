@@ -85,6 +85,11 @@ const HostOwner Owner = "host"
 // ProjectOwner owns what the spec of the project in dir declares.
 func ProjectOwner(dir string) Owner { return Owner("project:" + dir) }
 
+// TasksOwner stands for the task files and runs of the project in dir: what a
+// person approved of them is recorded on its behalf. It declares nothing, and answers
+// nothing for ProjectOwner.
+func TasksOwner(dir string) Owner { return Owner("tasks:" + dir) }
+
 // ProjectDir returns the folder of a project owner, "" for the host.
 func (o Owner) ProjectDir() string {
 	dir, _ := strings.CutPrefix(string(o), "project:")

@@ -85,7 +85,7 @@ func acquire(ctx context.Context, timeout time.Duration, f *os.File) error {
 	if errors.Is(err, filelock.ErrBusy) && heldBy(f).gone() {
 		// A program was killed while starting another: its child holds the lock
 		// until it executes that program.
-		timeout = max(timeout, time.Second)
+		timeout = max(timeout, 5*time.Second)
 	}
 	if errors.Is(err, filelock.ErrBusy) && timeout > 0 {
 		wait, cancel := context.WithTimeoutCause(ctx, timeout, filelock.ErrBusy)

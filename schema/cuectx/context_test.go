@@ -19,6 +19,16 @@ func TestContextEvaluatesLikeCUE(t *testing.T) {
 	}
 }
 
+// The binary is built with another text/template; .ci/run runs this test with it.
+func TestContextExecutesTemplates(t *testing.T) {
+	v := Context().CompileString(`import "text/template"
+data: {name: "x", tools: ["a", "b"], deep: {n: 3, f: 1.5, yes: true, no: null}}
+text: template.Execute("{{.name}}:{{range $i, $t := .tools}}{{$i}}{{$t}} {{end}}{{.deep.n}} {{.deep.f}}{{if .deep.yes}} yes{{end}}{{with .deep.no}}no{{end}} {{len .tools}} {{printf \"%03d\" .deep.n}} {{.none}}", data)`)
+	if got, err := v.LookupPath(cue.ParsePath("text")).String(); got != "x:0a 1b 3 1.5 yes 2 003 <no value>" || err != nil {
+		t.Errorf("text is %q, %v", got, err)
+	}
+}
+
 // What a spec could read it could carry into a file that is committed.
 func TestContextRefusesEmbedding(t *testing.T) {
 	dir := t.TempDir()

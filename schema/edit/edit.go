@@ -49,6 +49,10 @@ func Parse(files []File, root ...string) (*Files, error) {
 	return e, nil
 }
 
+// Top returns the same files for edits of any part of them: paths start at the
+// top. Changes show in both.
+func (e *Files) Top() *Files { return &Files{files: e.files} }
+
 // Changed returns the files whose text differs from Parse's input.
 func (e *Files) Changed() []File {
 	var out []File
@@ -144,6 +148,30 @@ func (e *Files) RemoveElement(element string, path ...string) (found bool, err e
 			found = true
 			return f.replace(f.cutElement(list, i))
 		})
+	})
+	return found, err
+}
+
+// Replace replaces the string from by the string to wherever the field path holds it,
+// as its value or as an element of its list. It reports whether it was there.
+func (e *Files) Replace(from, to string, path ...string) (found bool, err error) {
+	err = e.change(func() error {
+		for _, s := range slices.Backward(e.find(e.at(path))) {
+			values := []ast.Expr{s.field.Value}
+			if list, ok := s.field.Value.(*ast.ListLit); ok {
+				values = list.Elts
+			}
+			for _, x := range slices.Backward(values) { // each edit moves what follows
+				if !isString(x, from) {
+					continue
+				}
+				found = true
+				if err := s.file.replace(x.Pos().Offset(), x.End().Offset(), String(to)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	})
 	return found, err
 }

@@ -300,3 +300,35 @@ func missing(before, after string) string {
 	}
 	return ""
 }
+
+func TestReplaceKeepsEverythingElse(t *testing.T) {
+	const text = "package aisync\n\n// above\nproject: {\n\tsources: {\n\t\ta: \"x\" // beside\n\t\tb: {source: \"x\", skills: [\"x\", \"y\"]}\n\t}\n}\n"
+	for _, c := range []struct {
+		path  []string
+		from  string
+		want  string
+		found bool
+	}{
+		{[]string{"sources", "a"}, "x", strings.Replace(text, `a: "x"`, `a: "new"`, 1), true},
+		{[]string{"sources", "b", "source"}, "x", strings.Replace(text, `source: "x"`, `source: "new"`, 1), true},
+		{[]string{"sources", "b", "skills"}, "y", strings.Replace(text, `"y"`, `"new"`, 1), true},
+		{[]string{"sources", "b"}, "x", text, false},
+		{[]string{"sources", "a"}, "z", text, false},
+	} {
+		e, err := Parse([]File{{Name: "aisync.cue", Text: []byte(text)}}, "project")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := e.Replace(c.from, "new", c.path...)
+		if err != nil || found != c.found {
+			t.Errorf("%v: %v, %v; want %v", c.path, found, err, c.found)
+		}
+		got := text
+		if changed := e.Changed(); len(changed) > 0 {
+			got = string(changed[0].Text)
+		}
+		if got != c.want {
+			t.Errorf("%v: got\n%s", c.path, got)
+		}
+	}
+}

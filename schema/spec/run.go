@@ -1,5 +1,7 @@
 package spec
 
+import "time"
+
 // RunVersion is the schemaVersion of every file below .ilchul.
 const RunVersion = 1
 
@@ -33,6 +35,7 @@ type RunRuntime struct {
 	ReadinessTimeoutSeconds int    `json:"readinessTimeoutSeconds,omitempty"`
 	LeaseDurationSeconds    int    `json:"leaseDurationSeconds,omitempty"`
 	HeartbeatTimeoutSeconds int    `json:"heartbeatTimeoutSeconds,omitempty"`
+	Sandbox                 bool   `json:"sandbox,omitempty"` // every worker runs in a sandbox; another config cannot take it back
 }
 
 // RunRetention says what happens to a worker whose work is done.
@@ -87,6 +90,7 @@ type RunSettings struct {
 	RetainLogsDays   int    `json:"retainLogsDays"`
 	WorktreeRoot     string `json:"worktreeRoot"`        // absolute
 	Worktrees        bool   `json:"worktrees,omitempty"` // a git work tree for each worker, below WorktreeRoot
+	Sandbox          bool   `json:"sandbox,omitempty"`   // every worker runs in a sandbox
 }
 
 // RunPolicy is policy-selection.json: the settings and their reasons.
@@ -118,7 +122,18 @@ type RunTask struct {
 	Env       map[string]string `json:"env,omitempty"`
 	Evidence  []string          `json:"evidence,omitempty"` // required KIND or KIND:NAME
 	Worktree  *bool             `json:"worktree,omitempty"` // its workers have separate work trees; nil: the run's setting
+	Sandbox   bool              `json:"sandbox,omitempty"`  // its workers run in a sandbox, whatever the run's setting
+	Network   bool              `json:"network,omitempty"`  // they have a network there, where the host allows it
+	// Write holds what the task writes, as in Task: no task that meets it is claimed
+	// meanwhile, and a supervisor claims it in the ledger.
+	Write []string `json:"allowedWriteGlobs,omitempty"`
+	// TimeoutSeconds is the time for one attempt, from its claim; 0: as long as it
+	// takes.
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 }
+
+// Timeout returns the time for one attempt, 0 for no limit.
+func (t RunTask) Timeout() time.Duration { return time.Duration(t.TimeoutSeconds) * time.Second }
 
 // RunGraph is the input of run start --graph.
 type RunGraph struct {

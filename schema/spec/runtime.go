@@ -1,5 +1,10 @@
 package spec
 
+import (
+	"slices"
+	"strings"
+)
+
 // Runtime is one agent program: what it needs on disk, and how to start, detect
 // and reach it. Every field may be empty.
 type Runtime struct {
@@ -88,14 +93,35 @@ type Launch struct {
 	Headless    []string            // answers one prompt and exits
 	JSON        []string            // added to Headless: prints JSON
 	Reads       map[string][]string // added if the project has that file, which the program reads only when told to
-	Autonomous  []string            // asks for no permission; used only on explicit request
+	Autonomous  []string            // asks for no permission; for a sandbox, or a separate work tree of a run
 	Model       []string            // selects a model
 	Ready       string              // its prompt for input; "": wait for ReadyDelay
 	ReadyDelay  int                 // milliseconds
+	Dialogs     []string            // words of the questions that it may ask before it takes input
+	Trusted     map[string]string   // in a work tree of a project that the person trusts: as if the work tree were trusted
 	Environment map[string]string   // always
 	Endpoint    map[string]string   // if the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
 	Sandbox     map[string]string   // in our sandbox, perhaps as root
 	Offline     map[string]string   // without a network
+}
+
+// Line returns the arguments with which the program takes prompt in form, which
+// is Interactive or Headless; own are further ones of this start. A free program
+// asks for no permission. Words that begin the form come before the flags of a
+// free program: codex exec --flag prompt.
+func (l *Launch) Line(form, own []string, prompt string, free bool) []string {
+	words := 0
+	for words < len(form) && !strings.HasPrefix(form[words], "-") && form[words] != "{prompt}" {
+		words++
+	}
+	out := slices.Concat(l.Args, own, form[:words])
+	if free && !slices.ContainsFunc(l.Autonomous, func(a string) bool { return slices.Contains(form, a) }) {
+		out = append(out, l.Autonomous...)
+	}
+	for _, arg := range form[words:] {
+		out = append(out, strings.ReplaceAll(arg, "{prompt}", prompt))
+	}
+	return out
 }
 
 // Driver says how a program drives a generic runtime, one that is Local: by a

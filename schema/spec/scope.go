@@ -20,9 +20,10 @@ type Scope struct {
 	SettingsOwn  *SettingsFile // settings of one person in a project, which git does not carry; nil: none
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] if AGENTS.md holds content of ours
-	ImportsApart *ImportLine   // the same where another program would also follow that line and load the file twice
+	ImportsApart *ImportLine   // another file, for a link or such a line, where the first one holds a person's text or another program would load the file twice
 	Follows      []string      // foreign instruction files that it reads, with their imports
 	MCP          *MCPFile
+	MCPOwn       *MCPFile         // servers of one person in a project, which git does not carry; {dir} is the project's path; nil: none
 	Trust        []Reference      // leaves that mark a project as trusted; {dir} is its path
 	Commands     *PromptFolder    // prompts with a name
 	Agents       *PromptFolder    // subagents
@@ -52,6 +53,8 @@ type MCPFile struct {
 	// How it refers to a variable of the environment, or a file, instead of a
 	// secret: NAME stands for it. "": it cannot, or its shape has a way.
 	SecretEnv, SecretFile string
+	Workspace             string            // how it names the folder of the project; "": by .
+	Fields                map[string]string // its fields by the names of #MCPFields; nested ones as a/b
 }
 
 // PromptFolder says where a program reads Markdown prompts, and which words it

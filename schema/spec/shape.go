@@ -27,6 +27,8 @@ type Shape struct {
 	Embedding    int64  `json:"embedding_length"`
 	TensorBytes  int64  `json:"tensor_bytes"`  // of the quantization that was read
 	ExpertsBytes int64  `json:"experts_bytes"` // the experts' part of TensorBytes, only some of which is read for a token
+	// ExpertsActive is the part of ExpertsBytes that is read for a token.
+	ExpertsActive int64 `json:"experts_active_bytes,omitempty"`
 }
 
 // fields are the words of the text form, in order.
@@ -43,7 +45,7 @@ func (s *Shape) fields() []struct {
 		{"windowed", &s.Windowed}, {"window", &s.Window}, {"window-key", &s.WindowKey}, {"window-value", &s.WindowValue},
 		{"recurrent", &s.Recurrent}, {"state", &s.State},
 		{"vocabulary", &s.Vocabulary}, {"embedding", &s.Embedding},
-		{"tensors", &s.TensorBytes}, {"experts", &s.ExpertsBytes},
+		{"tensors", &s.TensorBytes}, {"experts", &s.ExpertsBytes}, {"active", &s.ExpertsActive},
 	}
 }
 

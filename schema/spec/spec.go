@@ -3,9 +3,8 @@
 package spec
 
 import (
-	"slices"
 	"strconv"
-	"strings"
+	"time"
 )
 
 // Position is a place in a file that a person can open. File is relative to the
@@ -44,6 +43,7 @@ type Host struct {
 	Dir       string // absolute folder of the spec; relative sources start here
 	Builtin   bool   // the embedded default host, used without a spec
 	Match     Match
+	GPUGiB    int64        // memory of a graphics unit that cannot be read; 0: unknown
 	Runtimes  []RuntimeUse // sorted by ID
 	Default   string
 	Roots     []string
@@ -64,6 +64,9 @@ type Host struct {
 	Context      []ContextBudget // sorted by Runtime
 	Policy       Policy
 	Nightly      *Nightly // nil: no scheduled work
+	TaskNetwork  Flag     // tasks that ask for the network get it
+	TaskShow     []Named  // paths that commands of tasks may read: ~/PATH or /PATH
+	TaskTrees    int      // how many work trees may be kept; 0: the default
 }
 
 // Nightly schedules work on the queues of some repositories.
@@ -77,11 +80,21 @@ type Nightly struct {
 	Pos       Position
 }
 
+// KeptTrees returns how many work trees of tasks and runs may be kept, and
+// whether the spec says so; h may be nil.
+func (h *Host) KeptTrees() (limit int, asked bool) {
+	if h != nil && h.TaskTrees > 0 {
+		return h.TaskTrees, true
+	}
+	return 50, false
+}
+
 // Gitea is a server that gets the reports.
 type Gitea struct {
 	URL                  string
 	Token                Secret
 	Comment, PullRequest bool
+	Repos                map[string]string // OWNER/REPO by a folder of Nightly.Repos, where the remote's URL does not say it
 }
 
 // Flag is a boolean and its position.
@@ -156,21 +169,34 @@ type Install struct {
 // HostBundle is a bundle source that the host uses in user scope.
 type HostBundle struct {
 	Name   string
-	Source string // as written; see Source in package bundle for its grammar
+	Source string // as in Source.URL
+	From   string // as in Source
 	Parts  []string
 	Scope  string // as in Source
+	Pick   *Pick  // as in Source
 	Pos    Position
 }
 
 // MCPServer is one Model Context Protocol server.
 type MCPServer struct {
 	Name    string
+	From    string // the server of a registry, with its version, that it was made of; "" if by hand
+	SSE     bool   // speaks server-sent events, the older protocol of remote servers
 	Command string
 	Args    []string
+	Cwd     string // folder in which it starts; "": the project's
 	URL     string // of a remote server; exclusive with Command
 	Env     []EnvVar
 	Headers []EnvVar
-	Pos     Position
+
+	Start, Call time.Duration // how long it may take to start, and for a call; 0: as the program says
+	Disabled    bool
+	Allow, Deny []string // tools; a nil Allow is all
+	ClientID    string   // registered with its OAuth server
+	Scopes      []string // asked of its OAuth server
+
+	Runtimes []string // that get it; none: all
+	Pos      Position
 }
 
 // EnvVar is a name with either a value or a secret reference.
@@ -212,9 +238,9 @@ type Service struct {
 	Pos     Position
 
 	Install      *Install          // of its program; nil: it is installed
-	Backend      string            // "vulkan", "rocm", "cuda", "cpu"; "": the machine's
+	Backend      string            // "vulkan", "rocm", "cuda", "sycl", "metal", "cpu"; "": the machine's
 	Parallel     int               // conversations at once, each with Context tokens; 0 is one
-	GPULayers    *int              // nil: all if the machine's graphics are worth it, else none
+	GPULayers    *int              // nil: as many as fit
 	ChatTemplate string            // a name, or a file that starts with ~/ or /
 	Args         []string          // of llama-server, after aisync's
 	Env          map[string]string // in addition to aisync's
@@ -267,11 +293,13 @@ type Project struct {
 	Sources  []Source
 	Bundles  []BundleRef
 	Teams    []BundleRef
+	Places   []Place   // sorted by Folder
+	Nested   []Nesting // where nested specs may lie
 	MCP      []MCPServer
 	Agents   Agents
 	Settings []Settings
 	Context  []ContextBudget // sorted by Runtime
-	Local    Local
+	Local    *Project        // the person's own layer, from aisync.local.cue beside File: no file that git carries depends on it; nil: none
 
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
 }
@@ -284,20 +312,16 @@ type ContextBudget struct {
 	Pos     Position
 }
 
-// Local is the person's own layer of a project, from aisync.local.cue beside its
-// spec. Nothing of it reaches a file that git carries.
-type Local struct {
-	File     string // "" if there is none
-	Settings []Settings
-}
-
 // Source names the place of bundles: a folder, git::URL?ref=…, or an archive
 // URL.
 type Source struct {
 	Name  string
-	URL   string
+	URL   string // a folder as written, else as package address spells it
+	From  string // PLUGIN@MARKETPLACE, that it was made of; "" if by hand
 	Dir   string // folder where a relative URL starts
 	Scope string // "applies-to": a rule's line "Applies to:" is its scope; "": its front matter is, or the source's manifest decides
+	Pick  *Pick  // what is taken of it; nil: all
+	Place string // folder of the nested spec that names it, for its own bundles; "": the project's
 	Pos   Position
 }
 
@@ -305,6 +329,7 @@ type Source struct {
 type BundleRef struct {
 	Source string
 	Name   string // "." is only the generic part
+	Place  string // folder of the nested spec that asks for it, whose sources it may name too
 	Pos    Position
 }
 
@@ -323,57 +348,4 @@ type Agents struct {
 type Catalog struct {
 	Runtimes []Runtime // sorted by ID
 	Models   []Model   // sorted by ID
-}
-
-// Model is one model with its quantizations.
-type Model struct {
-	ID       string
-	Pos      Position
-	License  string
-	Context  int64 // native context length, tokens
-	Params   string
-	Homepage string
-	Chat     string  // form of its prompts: "chatml"; "": unknown
-	Quants   []Quant // smallest first
-}
-
-// Quant is one quantization of a model: one file, or the shards in order. With a
-// Repo, Name is looked up there on demand: until then there are no Files.
-type Quant struct {
-	Name     string
-	Files    []ModelFile
-	Repo     string // Hugging Face repository
-	Revision string // of Repo: a branch, tag or commit; "" is main
-}
-
-// Size returns the sum of the files' sizes in bytes.
-func (q Quant) Size() int64 {
-	var n int64
-	for _, f := range q.Files {
-		n += f.Size
-	}
-	return n
-}
-
-// ModelFile is one artifact. SHA256 is empty where only a hub knows it; it must
-// then be pinned before a download.
-type ModelFile struct {
-	Path     string
-	Size     int64 // bytes
-	SHA256   string
-	Repo     string // Hugging Face repository, if it is from there
-	Revision string // of the repository, as requested: a branch, tag or commit; "": main
-	Commit   string // of the repository, if pinned
-	Sources  []string
-}
-
-// InRegistry reports whether f comes from an OCI registry, which knows its
-// digest.
-func (f ModelFile) InRegistry() bool {
-	return slices.ContainsFunc(f.Sources, IsOCI)
-}
-
-// IsOCI reports whether a source is an artifact of an OCI registry.
-func IsOCI(source string) bool {
-	return strings.HasPrefix(source, "oci://") || strings.HasPrefix(source, "oci+http://")
 }

@@ -35,7 +35,20 @@ type Task struct {
 	Assumptions []string
 	Issue       int    // of the host that gets the reports; 0: none
 	Form        string // "1", or "flat"
+
+	// Lack is why the file says too little to begin the task; nil: it says
+	// enough. A file without it is valid: the task may be finished.
+	Lack *TaskLack
 }
+
+// TaskLack is what a task file lacks, and what to add.
+type TaskLack struct {
+	Pos  Position
+	Text string
+}
+
+// ReadOnly reports whether the limits of t allow no change: it only checks.
+func (t Task) ReadOnly() bool { return len(t.Write) == 0 || t.MaxFiles == 0 || t.MaxDiff == 0 }
 
 // Default limits of a task. The first three are the figures of the example in
 // the design of the file format.

@@ -69,6 +69,9 @@ func (w *world) adapters(rules int, apply, drift time.Duration) ([]row, error) {
 		{what: name + ", drift", cost: same, against: "target " + ms(drift), floor: drift},
 	}
 	for _, p := range peers() {
+		if p.ID == "skills" {
+			continue // it has skills alone: see skillSources
+		}
 		more, err := w.peer(p, filepath.Join(dir, p.ID), rules, middle(cold), same)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.ID, err)

@@ -36,6 +36,9 @@ func main() {
 	health := flag.Bool("doctor", false, "measure doctor on the contract's host alone")
 	recorded := flag.Bool("runs", false, "measure runs alone")
 	history := flag.Bool("history", false, "measure beside many projects, and with many runtimes, alone")
+	programs := flag.Bool("programs", false, "measure 500 rules for seven programs alone")
+	skills := flag.Bool("skills", false, "measure skills that others publish alone")
+	older := flag.String("older", "", "with -programs and -ledger: another binary, measured in turns with this one")
 	flag.Parse()
 	var err error
 	if *install {
@@ -57,9 +60,13 @@ func main() {
 		alone = "runs"
 	case *history:
 		alone = "history"
+	case *programs:
+		alone = "programs"
+	case *skills:
+		alone = "skills"
 	}
 	if err == nil {
-		err = bench(*binary, *runs, *rules, *model, alone)
+		err = bench(&world{binary: *binary, older: *older, runs: *runs, rules: *rules}, *model, alone)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -67,12 +74,16 @@ func main() {
 	}
 }
 
-func bench(binary string, runs, rules int, model int64, alone string) error {
-	binary, err := filepath.Abs(binary)
-	if err != nil {
+func bench(w *world, model int64, alone string) (err error) {
+	if w.binary, err = filepath.Abs(w.binary); err != nil {
 		return err
 	}
-	size, err := os.Stat(binary)
+	if w.older != "" {
+		if w.older, err = filepath.Abs(w.older); err != nil {
+			return err
+		}
+	}
+	size, err := os.Stat(w.binary)
 	if err != nil {
 		return err
 	}
@@ -81,9 +92,9 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Printf("%s\nmedians of %d runs; bytes and times are of the whole process\n\n", machine(dir), runs)
+	fmt.Printf("%s\nmedians of %d runs; bytes and times are of the whole process\n\n", machine(dir), w.runs)
 
-	w := &world{dir: dir, binary: binary, runs: runs, rules: rules}
+	w.dir = dir
 	if err := w.make(); err != nil {
 		return err
 	}
@@ -92,7 +103,7 @@ func bench(binary string, runs, rules int, model int64, alone string) error {
 		measure func() ([]row, error)
 	}{
 		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"doctor", w.doctor}, {"", w.chezmoi},
-		{"history", w.history}, {"history", w.ownRuntimes}, {"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters},
+		{"history", w.history}, {"history", w.ownRuntimes}, {"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters}, {"programs", w.programs}, {"skills", w.skillSources},
 	}
 	var rows []row
 	for _, m := range all {

@@ -67,6 +67,27 @@ func median(n int, dir string, env []string, argv ...string) (sample, error) {
 	return middle(all), nil
 }
 
+// inTurns is median for several programs, which run one after the other in each round.
+func inTurns(n int, dir string, programs []string, argv func(program string) []string) ([]sample, error) {
+	all := make([][]sample, len(programs))
+	for round := range n + 1 {
+		for i, program := range programs {
+			s, err := run(dir, nil, argv(program)...)
+			if err != nil {
+				return nil, err
+			}
+			if round > 0 {
+				all[i] = append(all[i], s)
+			}
+		}
+	}
+	var out []sample
+	for _, list := range all {
+		out = append(out, middle(list))
+	}
+	return out, nil
+}
+
 func middle(all []sample) sample {
 	return sample{
 		time:   at(all, func(s sample) time.Duration { return s.time }),

@@ -15,7 +15,16 @@ import (
 // shared with the machine's own configuration.
 type world struct {
 	dir, binary string
+	older       string // another binary, for programs and hooks; "" for none
 	runs, rules int
+}
+
+// binaries returns the one to measure, and then the other one if there is one.
+func (w *world) binaries() []string {
+	if w.older == "" {
+		return []string{w.binary}
+	}
+	return []string{w.binary, w.older}
 }
 
 const rulesDir = "rulesets/languages/many/claude/rules"

@@ -105,6 +105,9 @@ func bench(dir, only string, runs int, size, slow int64) error {
 	if one > 0 && eight > 0 {
 		fmt.Printf("\n8 connections are %.1f times as fast as one (goal: 6)\n", one.Seconds()/eight.Seconds())
 	}
+	if ours, theirs := throttled["aisync (default)"].wall, throttled["aria2c -x16, checksum"].wall; ours > 0 && theirs > 0 {
+		fmt.Printf("aisync (default) takes %.2f of aria2c -x16 with its checksum (goal: 0.60)\n", ours.Seconds()/theirs.Seconds())
+	}
 	return nil
 }
 

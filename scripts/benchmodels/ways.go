@@ -48,9 +48,7 @@ func (w *world) ways() []way {
 		{"curl + openssl", w.then(curl, "openssl", "dgst", "-sha256")},
 		{"curl + sync + openssl", w.then(synced(curl), "openssl", "dgst", "-sha256")},
 		{"curl + sha256sum", w.then(curl, "sha256sum")},
-		{"aria2c -x8, checksum", func(url, path string) (sample, error) {
-			return run("aria2c", aria(path, url, "--checksum=sha-256="+w.sum)...)
-		}},
+		w.aria2c(8),
 	}
 	if w.getter != "" {
 		all = append(all, way{"go-getter, checksum", func(url, path string) (sample, error) {
@@ -64,17 +62,21 @@ func (w *world) ways() []way {
 func (w *world) slowWays() []way {
 	return w.installed([]way{
 		w.ours("aisync, 1 connection", 1, false),
-		w.ours("aisync, 4 connections (default)", 0, false),
+		w.ours("aisync, 4 connections", 4, false),
 		w.ours("aisync, 8 connections", 8, false),
-		{"aria2c -x8, checksum", func(url, path string) (sample, error) {
-			return run("aria2c", aria(path, url, "--checksum=sha-256="+w.sum)...)
-		}},
+		w.ours("aisync (default)", 0, false),
+		w.aria2c(8),
+		w.aria2c(16),
 	})
 }
 
-func aria(path, url string, more ...string) []string {
-	args := []string{"-q", "-x8", "-s8", "--file-allocation=none", "--allow-overwrite=true", "-d", filepath.Dir(path), "-o", filepath.Base(path)}
-	return append(append(args, more...), url)
+// aria2c is aria2's fetch over so many connections, and its second pass.
+func (w *world) aria2c(connections int) way {
+	n := strconv.Itoa(connections)
+	return way{"aria2c -x" + n + ", checksum", func(url, path string) (sample, error) {
+		return run("aria2c", "-q", "-x"+n, "-s"+n, "--file-allocation=none", "--allow-overwrite=true",
+			"-d", filepath.Dir(path), "-o", filepath.Base(path), "--checksum=sha-256="+w.sum, url)
+	}}
 }
 
 // then adds a second pass over the file, by a program that prints its sha256.

@@ -47,8 +47,8 @@ var (
 var long = []string{
 	"AISYNC_PROOF=full",
 	"AISYNC_TEST_CRASH=full", "AISYNC_TEST_KILLS=300", "AISYNC_TEST_ROUNDS=40", // make test-crash
-	"AISYNC_KILLS=200",     // make test-kill
-	"LEDGER_LONG=1",        // make test-ledger
+	"AISYNC_KILLS=200",                       // make test-kill
+	"LEDGER_LONG=1", "LEASE_HISTORIES=10000", // make test-ledger
 	"AISYNC_RUN_KILLS=100", // make test-runs
 }
 

@@ -2,6 +2,10 @@
 // of it: Go's own line for each package, the whole output of what failed or was
 // skipped, and a count. It exits 1 if anything failed, nothing ran, or a test
 // was skipped that the list of -skips does not excuse.
+//
+// With -alone, up to five tests that failed beside all the others on a busy
+// machine are run once more, each alone. One that passes then is named UNSTEADY
+// and fails nothing. A data race, a panic and a time-out always fail.
 package main
 
 import (
@@ -10,7 +14,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,11 +26,13 @@ const module = "aisync.dev/aisync/"
 
 func main() {
 	list := flag.String("skips", "", "`file` of the tests that may be skipped: package, test, reason; none: every test may")
+	alone := flag.String("alone", "", "`command` that runs a failed test once more, before -run and its package: go test -count=5")
 	flag.Parse()
 	excused, err := readSkips(*list)
 	if err == nil {
-		var ok bool
-		if ok, err = sum(os.Stdin, os.Stdout, excused); ok && err == nil {
+		var end result
+		end, err = sum(os.Stdin, os.Stdout, excused)
+		if err == nil && (end.ok() || *alone != "" && end.passesAlone(os.Stdout, strings.Fields(*alone))) {
 			return
 		}
 	}
@@ -60,10 +70,46 @@ type event struct {
 	Action, Package, Test, Output, ImportPath, FailedBuild string
 }
 
-// sum reports whether something ran and all is well.
-func sum(in io.Reader, out io.Writer, excused map[string]bool) (ok bool, err error) {
-	passed, failed, skipped := 0, 0, 0
-	bad := false
+// result tells how the tests ended.
+type result struct {
+	passed int
+	bad    bool            // by more than a test that ran to its end and failed
+	failed map[string]bool // "package test", without the tests that a failed part explains
+}
+
+func (r result) ok() bool { return r.passed > 0 && !r.bad && len(r.failed) == 0 }
+
+// passesAlone reports whether each of the tests that failed passes alone.
+func (r result) passesAlone(out io.Writer, command []string) bool {
+	if r.bad || r.passed == 0 || len(r.failed) > 5 {
+		return false
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.failed)) {
+		pkg, test, _ := strings.Cut(key, " ")
+		said, err := exec.Command(command[0], slices.Concat(command[1:], []string{"-run", pattern(test), pkg})...).CombinedOutput()
+		if err != nil {
+			fmt.Fprintf(out, "%s failed alone too: %v\n%s", key, err, said)
+			return false
+		}
+		fmt.Fprintf(out, "UNSTEADY: %s failed beside the others and passed alone (%s)\n", key, strings.Join(command, " "))
+	}
+	return true
+}
+
+// pattern matches a test, or a part of one, alone.
+func pattern(test string) string {
+	parts := strings.Split(test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// sum reads how the tests of a run ended, and prints it.
+func sum(in io.Reader, out io.Writer, excused map[string]bool) (result, error) {
+	r := result{failed: map[string]bool{}}
+	failed, skipped := 0, 0
+	broken := map[string]bool{}     // packages that failed, until a test of theirs tells why
 	output := map[string][]string{} // of a test, until it is known how it ends
 	var unexcused []string
 	lines := bufio.NewScanner(in)
@@ -85,10 +131,10 @@ func sum(in io.Reader, out io.Writer, excused map[string]bool) (ok bool, err err
 		case "build-output":
 			fmt.Fprint(out, e.Output)
 		case "build-fail":
-			bad = true
+			r.bad = true
 		case "pass", "skip":
 			if e.Test != "" && e.Action == "pass" {
-				passed++
+				r.passed++
 			} else if e.Test != "" {
 				skipped++
 				fmt.Fprint(out, strings.Join(output[key], ""))
@@ -98,23 +144,35 @@ func sum(in io.Reader, out io.Writer, excused map[string]bool) (ok bool, err err
 			}
 			delete(output, key)
 		case "fail":
-			bad = true
-			if e.Test != "" {
-				failed++
-				fmt.Fprint(out, strings.Join(output[key], ""))
+			if e.Test == "" {
+				broken[e.Package] = true
+				continue
 			}
+			failed++
+			text := strings.Join(output[key], "")
+			fmt.Fprint(out, text)
 			delete(output, key)
+			r.failed[e.Package+" "+e.Test] = true
+			r.bad = r.bad || strings.Contains(text, "race detected") || strings.Contains(text, "panic: ")
 		}
 	}
 	for key, lines := range output { // a test that never ended: a panic or a time-out
-		bad = true
+		r.bad = true
 		fmt.Fprintf(out, "%s did not end:\n%s", key, strings.Join(lines, ""))
 	}
-	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", passed, failed, skipped)
+	for key := range r.failed {
+		pkg, _, _ := strings.Cut(key, " ")
+		delete(broken, pkg)
+		for i := strings.LastIndex(key, "/"); i > len(pkg); i = strings.LastIndex(key[:i], "/") {
+			delete(r.failed, key[:i])
+		}
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, %d skipped\n", r.passed, failed, skipped)
 	for _, key := range unexcused {
 		fmt.Fprintf(out, "skipped, and not among those that may be: %s\n", key)
 	}
-	return !bad && failed == 0 && passed > 0 && len(unexcused) == 0, lines.Err()
+	r.bad = r.bad || len(broken) > 0 || len(unexcused) > 0
+	return r, lines.Err()
 }
 
 // printSummary prints a line of a package as a whole, other than the bare PASS

@@ -1,6 +1,6 @@
 // Package cleanup closes the handles of workers that are finished, not retained
-// and proved to be aisync's, and removes logs past their retention. No other
-// package closes anything. It never touches active or uncertain workers, .kapi,
+// and proved to be aisync's, and removes logs past their retention. It
+// never touches active or uncertain workers, .kapi,
 // work trees, branches, evidence, events, ledgers or folders of runs. Call Look,
 // then Do.
 package cleanup
@@ -15,10 +15,11 @@ import (
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
-	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/supervise"
+	"aisync.dev/aisync/agents/worker"
 )
 
 // Actions on one item.
@@ -119,7 +120,10 @@ func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 		item.Why = "it holds task " + t
 		return item, gone
 	}
-	switch err := owned(c.Table, o, w); {
+	left := left(c.Table, o, w)
+	switch err := supervise.Owned(c.Table, o, w); {
+	case len(left) > 0:
+		item.Action, item.Why = Close, "its handle is gone, and the agent left running: "+worker.Names(left)
 	case gone:
 		item.Action, item.Why = Note, "its handle is gone"
 		if o.Held { // such as a server in the background, whose owner is unproved
@@ -133,6 +137,16 @@ func (c Cleaner) judge(r *run.Run, st *run.State, w *run.Worker) (Item, bool) {
 	return item, gone
 }
 
+// left returns the processes that an agent left running when its keeper had gone,
+// which have its marker. A command may start a server on purpose, so its
+// processes stay.
+func left(t process.Table, o worker.Observation, w *run.Worker) []worker.Leftover {
+	if o.Job == nil || !o.Job.Agent || o.Keeper != worker.Gone {
+		return nil
+	}
+	return worker.Leftovers(t, w.Owner)[w.Owner]
+}
+
 func holds(st *run.State, workerID string) string {
 	for i := range st.Tasks {
 		if t := &st.Tasks[i]; t.Held() && t.Claim.Worker == workerID {
@@ -140,17 +154,6 @@ func holds(st *run.State, workerID string) string {
 		}
 	}
 	return ""
-}
-
-// owned is worker.Owned, and checks that the events name the same process.
-func owned(t process.Table, o worker.Observation, w *run.Worker) error {
-	if err := worker.Owned(t, o, w.Owner); err != nil {
-		return err
-	}
-	if k := o.Ticket.Keeper; w.Handle == nil || w.Handle.PID != k.PID || w.Handle.Start != k.Start {
-		return fmt.Errorf("%w: the run's events name another process", worker.ErrNotOurs)
-	}
-	return nil
 }
 
 // Do executes the items of one run that still apply: it examines each worker
@@ -204,11 +207,19 @@ func (c Cleaner) close(ctx context.Context, r *run.Run, item *Item) error {
 		item.State = run.CleanupReleased
 	}
 	folder := supervise.Folder(r, w.ID)
+	o, err := worker.Observe(c.Table, folder, w.Owner)
+	if err != nil {
+		return err
+	}
+	if len(left(c.Table, o, w)) > 0 {
+		if err := worker.EndLeft(ctx, c.Table, w.Owner); err != nil {
+			return err
+		}
+	}
 	if err := worker.End(ctx, c.Table, folder, w.Owner); err != nil {
 		return err
 	}
-	o, err := worker.Observe(c.Table, folder, w.Owner)
-	if err != nil {
+	if o, err = worker.Observe(c.Table, folder, w.Owner); err != nil {
 		return err
 	}
 	if !o.Gone() {
@@ -222,7 +233,7 @@ func (c Cleaner) close(ctx context.Context, r *run.Run, item *Item) error {
 }
 
 // ended returns when a worker's work was over: the time of its last event.
-func ended(w *run.Worker) run.Moment {
+func ended(w *run.Worker) clock.Moment {
 	if len(w.Moves) > 0 {
 		return w.Moves[0].At // away from active
 	}

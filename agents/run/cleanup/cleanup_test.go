@@ -10,14 +10,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
-	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/supervise"
+	"aisync.dev/aisync/agents/worker"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -42,6 +44,7 @@ type fixture struct {
 	jump  time.Duration // of the wall clock
 
 	script string // of workers; "": they sleep
+	agent  bool   // they run agents
 }
 
 func (f *fixture) read(name string) string {
@@ -58,8 +61,8 @@ func begun(t *testing.T, completed run.Retention) *fixture {
 		t.Fatal(err)
 	}
 	f := &fixture{t: t}
-	clock := func() run.Moment {
-		m := run.Now()
+	clock := func() clock.Moment {
+		m := clock.Now()
 		m.Wall += (f.later + f.jump).Milliseconds()
 		m.Up += f.later.Milliseconds()
 		return m
@@ -102,7 +105,7 @@ func (f *fixture) worker(task string) (id, token string) {
 		_ = os.Mkdir(filepath.Join(f.Path, dir), 0o700)
 	}
 	log := filepath.Join("logs", id+".log")
-	j := worker.Job{Worker: id, Marker: worker.NewMarker(), Substrate: worker.Process, Command: []string{"sh", "-c", cmp.Or(f.script, "echo printed; exec sleep 60")}, Dir: f.Workspace(), Log: filepath.Join(f.Path, log)}
+	j := worker.Job{Worker: id, Marker: worker.NewMarker(), Substrate: worker.Process, Command: []string{"sh", "-c", cmp.Or(f.script, "echo printed; exec sleep 60")}, Dir: f.Workspace(), Log: filepath.Join(f.Path, log), Agent: f.agent}
 	if err := f.Register(id, run.Registration{Task: task, Adapter: "command", Substrate: run.Process, Owner: j.Marker, Log: log}); err != nil {
 		f.t.Fatal(err)
 	}
@@ -293,6 +296,29 @@ func TestCleanupKeepsBackgroundProcesses(t *testing.T) {
 		if err := exec.Command("kill", "-0", pid).Run(); err != nil {
 			t.Errorf("what it left: %v", err)
 		}
+	}
+}
+
+func TestCleanupEndsWhatAgentLeft(t *testing.T) {
+	f := begun(t, run.SafeToClose)
+	f.agent, f.script = true, "setsid sh -c 'echo $$ > left; exec sleep 300' & echo printed; exec sleep 60"
+	id, token := f.worker("a")
+	f.over(id, token, run.SafeToClose)
+	left := strings.TrimSpace(f.read("left"))
+	defer func() { _ = exec.Command("kill", left).Run() }()
+	f.must(exec.Command("kill", "-9", fmt.Sprint(f.observe(id).Ticket.Keeper.PID)).Run())
+	f.await(id, func(o worker.Observation) bool { return o.Keeper == worker.Gone })
+	items, err := cleaner.Look(f.Run)
+	if err != nil || len(items) == 0 || items[0].Action != Close || !strings.Contains(items[0].Why, "the agent left running: ") || !strings.Contains(items[0].Why, "process "+left+" (sleep 300)") {
+		t.Errorf("%v: %+v", err, items)
+	}
+	if done, err := f.do(cleaner); err != nil || f.state().Worker(id).Retention != run.Closed {
+		t.Errorf("%v, %+v", err, done[id])
+	}
+	pid, err := strconv.Atoi(left)
+	f.must(err)
+	if _, err := process.System().Read(pid); err == nil { // one that only waits for its parent is gone
+		t.Errorf("process %s still runs", left)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cleanup
 
 import (
+	"fmt"
 	"os"
 	"slices"
 
@@ -37,4 +38,22 @@ func Trees(r *run.Run) ([]Left, error) {
 	}
 	slices.Reverse(left)
 	return left, nil
+}
+
+// Holder returns why a run still needs the work tree at dir, "" if it does not: its
+// worker, and every worker that may begin where this one ended, must be over.
+func Holder(r *run.Run, dir string) (string, error) {
+	st, err := r.State()
+	if err != nil {
+		return "", err
+	}
+	if !st.Over() {
+		return "run " + r.ID + " is not over; see: aisync run status " + r.ID, nil
+	}
+	for _, w := range st.Workers {
+		if w.Worktree == dir && (w.Retention == run.Active || w.Retention == run.CompletedRetained || w.Retention == run.StaleRegistry) {
+			return fmt.Sprintf("worker %s of run %s is %s; see: aisync run cleanup --safe --dry-run %s", w.ID, r.ID, w.Retention, r.ID), nil
+		}
+	}
+	return "", nil
 }

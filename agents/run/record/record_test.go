@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -84,7 +85,7 @@ func TestRecordingIsBesideActiveRun(t *testing.T) {
 			if st.Contract.Status != test.run || st.Reason != test.out.Reason || st.Task("session").Status != test.task || st.Pieces != test.pieces {
 				t.Errorf("run %s (%s), task %s, %d pieces", st.Contract.Status, st.Reason, st.Task("session").Status, st.Pieces)
 			}
-			if w == nil || w.Substrate != run.External || w.Retention != run.CompletedRetained || w.Ready == (run.Moment{}) {
+			if w == nil || w.Substrate != run.External || w.Retention != run.CompletedRetained || w.Ready == (clock.Moment{}) {
 				t.Errorf("worker %+v", w)
 			}
 			if active, err := s.Active(); err != nil || active != "first" {

@@ -25,7 +25,8 @@ var page = sync.OnceValue(func() *template.Template {
 })
 
 // HTML writes the report as one self-contained page: no script, no font, no
-// remote picture.
+// remote picture. All of the page's data are fields, because templates of the
+// binary call no methods: see scripts/overlay.
 func (d *Report) HTML(w io.Writer) error {
 	return page().Execute(w, struct {
 		*Report
@@ -33,9 +34,10 @@ func (d *Report) HTML(w io.Writer) error {
 		Timeline timeline
 		Took     string
 		Counts   []StatusCount
+		ByState  []stateWorkers
 		BoxW     int
 		BoxH     int
-	}{d, draw(d.Tasks), d.timeline(), Span(d.To.Sub(d.From)), d.Counts(), boxWidth, boxHeight})
+	}{d, draw(d.Tasks), d.timeline(), Span(d.To.Sub(d.From)), d.Counts(), d.byState(), boxWidth, boxHeight})
 }
 
 // StatusCount is the number of tasks in a status.
@@ -141,13 +143,20 @@ func two(d, big time.Duration, bigName string, small time.Duration, smallName st
 	return fmt.Sprintf("%d %s", d/big, bigName)
 }
 
-// InState lists the workers of a state.
-func (d *Report) InState(state string) []Worker {
-	return slices.Collect(func(yield func(Worker) bool) {
-		for _, w := range d.Workers {
-			if w.State == state && !yield(w) {
-				return
-			}
+// stateWorkers are the workers of a state.
+type stateWorkers struct {
+	State   string
+	Workers []Worker
+}
+
+// byState groups the workers in the order of States, without empty groups.
+func (d *Report) byState() []stateWorkers {
+	var out []stateWorkers
+	for _, s := range d.States {
+		in := slices.DeleteFunc(slices.Clone(d.Workers), func(w Worker) bool { return w.State != s.State })
+		if len(in) > 0 {
+			out = append(out, stateWorkers{s.State, in})
 		}
-	})
+	}
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/agents/run"
 )
 
@@ -171,7 +172,7 @@ func (d *Report) take(s *run.State) {
 	count := map[string]int{}
 	for _, w := range s.Workers {
 		one := Worker{ID: w.ID, State: string(w.Retention), Since: w.Registered.Time(), Task: w.Task, Adapter: w.Adapter, Substrate: w.Substrate, Worktree: w.Worktree, Branch: w.Branch}
-		if w.Heartbeat != (run.Moment{}) {
+		if w.Heartbeat != (clock.Moment{}) {
 			one.Heartbeat = w.Heartbeat.Time()
 		}
 		if n := len(w.Moves); n > 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -18,9 +19,9 @@ import (
 // attempt, one that fails for good and blocks another, one that goes on.
 func story(t *testing.T) *run.Run {
 	t.Helper()
-	now := run.Moment{Wall: time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC).UnixMilli()}
+	now := clock.Moment{Wall: time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC).UnixMilli()}
 	later := func(d time.Duration) { now.Wall += d.Milliseconds() }
-	s, _, err := run.Init(t.TempDir(), run.Options{Home: t.TempDir(), Check: func(string, string, []byte) error { return nil }, Clock: func() run.Moment { return now }})
+	s, _, err := run.Init(t.TempDir(), run.Options{Home: t.TempDir(), Check: func(string, string, []byte) error { return nil }, Clock: func() clock.Moment { return now }})
 	must(t, err)
 	settings := spec.RunSettings{Strategy: "graph", Depth: "standard", MaxWorkers: 3, MaxAttempts: 2, ReadinessMS: 60_000, LeaseMS: 900_000, HeartbeatMS: 120_000,
 		CompletedDefault: "completed-retained", RetainLogsDays: 7, WorktreeRoot: filepath.Join(s.Path, "worktrees")}
@@ -84,7 +85,11 @@ func TestReportMatchesEvents(t *testing.T) {
 	if len(doc.Evidence) != 1 || doc.Evidence[0].Task != "build" || doc.Evidence[0].Command != "make build" {
 		t.Errorf("the evidence is %+v", doc.Evidence)
 	}
-	if kept := doc.InState("completed-retained"); len(kept) != 1 || kept[0].ID != "w2" || kept[0].Why != "done" || len(doc.InState("active")) != 4 {
+	in := map[string][]Worker{}
+	for _, group := range doc.byState() {
+		in[group.State] = group.Workers
+	}
+	if kept := in["completed-retained"]; len(kept) != 1 || kept[0].ID != "w2" || kept[0].Why != "done" || len(in["active"]) != 4 || len(in) != 2 {
 		t.Errorf("the workers are %+v", doc.Workers)
 	}
 	if doc.To.Sub(doc.From) != 210*time.Second || doc.Events < 20 {

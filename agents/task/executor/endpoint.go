@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
+	"aisync.dev/aisync/agents/confine"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/internal/termtext"
 )
@@ -140,7 +140,7 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 	req.Header.Set("Authorization", "Bearer none")
 	client := e.Client
 	if client == nil {
-		client = noRedirects
+		client = confine.NoRedirects
 	}
 	res, err := client.Do(req)
 	if err != nil {
@@ -155,7 +155,7 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 		return "", 0, false, fmt.Errorf("%s: response of more than %d bytes", url, maxBody)
 	case res.StatusCode != http.StatusOK:
 		err := fmt.Errorf("%s answers %s: %s", url, res.Status, excerpt(answer))
-		if isTemporary(res.StatusCode) {
+		if confine.Temporary(res.StatusCode) {
 			err = fmt.Errorf("%w: %w", task.ErrTransient, err)
 		}
 		return "", 0, false, err
@@ -180,11 +180,6 @@ func parseCompletion(url string, answer []byte) (said string, tokens int, cut bo
 	return c.Choices[0].Message.Content, c.Usage.Total, c.Choices[0].Finish == "length", nil
 }
 
-// isTemporary reports whether a status may soon change.
-func isTemporary(status int) bool {
-	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
-}
-
 // excerpt returns the beginning of a server's response, on one line.
 func excerpt(b []byte) string {
 	s := termtext.OneLine(strings.ToValidUTF8(string(b), "?"))
@@ -192,11 +187,4 @@ func excerpt(b []byte) string {
 		s = strings.ToValidUTF8(s[:300], "") + " …"
 	}
 	return s
-}
-
-// noRedirects follows no redirects. The question's context bounds its wait: a local
-// model may think for minutes.
-var noRedirects = &http.Client{
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, IdleConnTimeout: time.Minute},
 }

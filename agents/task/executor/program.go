@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/agents/confine"
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/agents/task"
-	"aisync.dev/aisync/agents/task/sandbox"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // Program does a step with an agent program in its non-interactive form. The
@@ -20,21 +19,12 @@ import (
 // separate home, in a sandbox whose only way out is the endpoint. Its changes
 // are then copied to the work tree.
 type Program struct {
-	Runtime  spec.Runtime
-	Path     string   // of its command, absolute
-	Show     []string // hidden paths that it needs to see
-	Hide     []string // the repository and its history
-	Endpoint string   // with /v1
-	// Set returns how to start the program in a separate home, so that it uses
-	// the server at url, which ends in /v1.
-	Set func(url string) (Setting, error)
+	confine.Program
+	Hide []string // the repository and its history
 }
 
-// Setting is a program's arguments, environment and files.
-type Setting struct {
-	Environment map[string]string
-	Files       map[string][]byte // below its home, slash-separated
-}
+// maxQuestions bounds a program's questions to the model within one step.
+const maxQuestions = 200
 
 // Edit implements task.Executor.
 func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
@@ -60,14 +50,14 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	g, err := openGate(p.Endpoint)
+	g, err := confine.OpenGate(p.Endpoint, maxQuestions)
 	if err != nil {
 		return out, err
 	}
-	defer g.close()
+	defer g.Close()
 	box := p.box(w.Box, dir, g)
 	result, err := p.run(ctx, box, w, g)
-	tokens, failed := g.state()
+	tokens, failed := g.State()
 	out.Tokens = tokens
 	if err == nil {
 		err = p.judge(result, failed)
@@ -91,73 +81,32 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 // box returns the sandbox of the program: the task's, with another tree and
 // home, and a forwarder to the endpoint. The program does not see the repository
 // and its history, which the task's commands see.
-func (p Program) box(b sandbox.Box, dir string, g *gate) sandbox.Box {
+func (p Program) box(b sandbox.Box, dir string, g *confine.Gate) sandbox.Box {
 	return sandbox.Box{
 		Way: b.Way, Tree: filepath.Join(dir, "tree"), Scratch: filepath.Join(dir, "own"), Home: b.Home, Network: b.Network,
 		Show: p.Show, Hide: slices.Concat(b.Hide, p.Hide, []string{filepath.Dir(b.Tree)}),
-		Doors: []sandbox.Door{{Port: g.addr.Port, To: g.addr.String()}},
+		Doors: []sandbox.Door{{Port: g.Addr().Port, To: g.Addr().String()}},
 	}
 }
 
-func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *gate) (sandbox.Result, error) {
+func (p Program) run(ctx context.Context, b sandbox.Box, w task.Work, g *confine.Gate) (sandbox.Result, error) {
 	set, err := p.Set("http://" + b.Address(b.Doors[0]) + "/v1")
 	if err != nil {
 		return sandbox.Result{}, err
 	}
-	home := filepath.Join(b.Scratch, "home")
-	for name, text := range set.Files {
-		to := filepath.Join(home, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return sandbox.Result{}, err
-		}
-		if err := os.WriteFile(to, text, 0o600); err != nil {
-			return sandbox.Result{}, err
-		}
-	}
-	if err := os.MkdirAll(home, 0o700); err != nil {
+	if err := set.Write(b); err != nil {
 		return sandbox.Result{}, err
 	}
-	env := []string{"PWD=" + b.Tree}
-	if b.Way != sandbox.None {
-		for _, name := range slices.Sorted(maps.Keys(p.Runtime.Launch.Sandbox)) {
-			env = append(env, name+"="+p.Runtime.Launch.Sandbox[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(set.Environment)) {
-		env = append(env, name+"="+set.Environment[name])
-	}
-	argv := p.command(request(w), b.Way != sandbox.None)
-	fmt.Fprintf(w.Log, "executor: %s, with the endpoint %s behind %s\n", p.Runtime.ID, g.to, g.addr)
+	argv, env := p.Command(request(w), b.Way != sandbox.None), append([]string{"PWD=" + b.Tree}, p.Environment(set, b.Way != sandbox.None)...)
+	fmt.Fprintf(w.Log, "executor: %s, with the endpoint %s behind %s\n", p.Runtime.ID, g.To(), g.Addr())
 	result, err := b.Run(ctx, sandbox.Command{Argv: argv, Env: env, Log: w.Log, Timeout: w.Task.Timeout})
-	for _, r := range g.others() {
+	for _, r := range g.Refused() {
 		fmt.Fprintf(w.Log, "executor: %s asked the endpoint for %s, which is not allowed\n", p.Runtime.ID, r)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %s: %w", task.ErrTransient, p.Runtime.ID, err)
 	}
 	return result, err
-}
-
-// command returns the command that answers one prompt. In a sandbox it never
-// asks for permission: no person is there to answer, and the sandbox sets the
-// limits.
-func (p Program) command(prompt string, kept bool) []string {
-	l := p.Runtime.Launch
-	var headless []string
-	for _, arg := range l.Headless {
-		headless = append(headless, strings.ReplaceAll(arg, "{prompt}", prompt))
-	}
-	var free []string
-	if kept && !slices.ContainsFunc(l.Autonomous, func(a string) bool { return slices.Contains(l.Headless, a) }) {
-		free = l.Autonomous
-	}
-	// A word that begins the non-interactive form must come first: codex exec
-	// --flag prompt.
-	sub := 0
-	for sub < len(headless) && !strings.HasPrefix(l.Headless[sub], "-") && l.Headless[sub] != "{prompt}" {
-		sub++
-	}
-	return slices.Concat([]string{p.Path}, l.Args, headless[:sub], free, headless[sub:])
 }
 
 // judge returns an error if the program failed; failed is the endpoint's last

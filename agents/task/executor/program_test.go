@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"aisync.dev/aisync/agents/confine"
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/agents/task"
-	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/internal/fakemodel"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -90,13 +91,13 @@ func program(t *testing.T, do, endpoint string) Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Program{
+	return Program{Program: confine.Program{
 		Runtime: spec.Runtime{ID: "agent", Launch: spec.Launch{Headless: []string{"agent", do, "--prompt", "{prompt}"}, Sandbox: map[string]string{"BOXED": "yes"}}},
 		Path:    self, Show: []string{self}, Endpoint: endpoint,
-		Set: func(url string) (Setting, error) {
-			return Setting{Files: map[string][]byte{".agent/url": []byte(url)}, Environment: map[string]string{"SEEN": os.Getenv("SEEN"), "ELSEWHERE": os.Getenv("ELSEWHERE")}}, nil
+		Set: func(url string) (confine.Setting, error) {
+			return confine.Setting{Files: map[string][]byte{".agent/url": []byte(url)}, Environment: map[string]string{"SEEN": os.Getenv("SEEN"), "ELSEWHERE": os.Getenv("ELSEWHERE")}}, nil
 		},
-	}
+	}}
 }
 
 // boxed gives w a sandbox, as the runner does.
@@ -202,26 +203,5 @@ func TestProgramTransientErrors(t *testing.T) {
 	w.Task.Timeout = 300 * time.Millisecond
 	if _, err := program(t, "sleeps", saying(t, "x").URL+"/v1").Edit(t.Context(), w); !errors.Is(err, task.ErrTransient) || !strings.Contains(err.Error(), "was not finished after") {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestProgramCommandIsNonInteractive(t *testing.T) {
-	launch := func(autonomous []string, headless ...string) spec.Runtime {
-		return spec.Runtime{Launch: spec.Launch{Args: []string{"--always"}, Headless: headless, Autonomous: autonomous}}
-	}
-	for want, c := range map[string]struct {
-		rt   spec.Runtime
-		kept bool
-	}{
-		"x --always exec --free --skip P": {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), true},
-		"x --always exec --skip P":        {launch([]string{"--free"}, "exec", "--skip", "{prompt}"), false},
-		"x --always run P":                {launch(nil, "run", "{prompt}"), true},
-		"x --always --free -p P":          {launch([]string{"--free"}, "-p", "{prompt}"), true},
-		"x --always --yes --message P":    {launch([]string{"--yes"}, "--yes", "--message", "{prompt}"), true},
-	} {
-		got := strings.Join(Program{Runtime: c.rt, Path: "x"}.command("P", c.kept), " ")
-		if got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }

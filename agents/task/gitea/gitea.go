@@ -5,25 +5,28 @@
 package gitea
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	sdk "code.gitea.io/sdk/gitea"
 )
 
-// Server is one Gitea server, used with the rights of a token.
+// Server is one Gitea server, used with the rights of a token. Its API is at
+// https://docs.gitea.com/api; of that, five requests are used.
 type Server struct {
 	url    string
 	token  string
-	client *sdk.Client
+	ctx    context.Context // bounds all requests of a command
+	client *http.Client
 }
 
 // Repo is a repository on it.
@@ -81,66 +84,107 @@ func Open(ctx context.Context, at, token string) (*Server, error) {
 	case u.User != nil:
 		return nil, errors.New("the address of the Gitea server contains a name or password; give the token separately")
 	}
-	s := &Server{url: strings.TrimSuffix(at, "/"), token: token}
-	s.client, err = sdk.NewClient(s.url, sdk.SetContext(ctx), sdk.SetToken(token), sdk.SetUserAgent("aisync"), sdk.SetHTTPClient(&http.Client{
-		Timeout:   time.Minute,
-		Transport: bounded{http.DefaultTransport},
+	s := &Server{url: strings.TrimSuffix(at, "/"), token: token, ctx: ctx, client: &http.Client{
+		Timeout: time.Minute,
 		CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 			return fmt.Errorf("refusing to forward the token to redirect target %s://%s", r.URL.Scheme, r.URL.Host)
 		},
-	}))
-	if errors.Is(err, &sdk.ErrUnknownVersion{}) {
-		err = nil // another forge with the same API
-	}
-	return s, s.wrap("ask for its version", nil, err)
+	}}
+	_, err = s.ask("ask for its version", http.MethodGet, "/version", nil, nil, &struct{}{})
+	return s, err
 }
 
-// bounded cuts off endless responses.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		res.Body = limited{io.LimitReader(res.Body, maxAnswer), res.Body}
+// ask sends a request below the API's root, with in as JSON, and reads the answer
+// into out. more reports whether there is another page. An error names the server
+// and what it was asked for, without the token, and what to do.
+func (s *Server) ask(doing, method, at string, query url.Values, in, out any) (more bool, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %s: %s", s.url, doing, s.clean(err.Error()))
+		}
+	}()
+	body, err := json.Marshal(in)
+	if err != nil {
+		return false, err
 	}
-	return res, err
-}
-
-type limited struct {
-	io.Reader
-	io.Closer
-}
-
-// wrap adds the request and the server to an error, without the token, and what
-// to do.
-func (s *Server) wrap(doing string, res *sdk.Response, err error) error {
-	if err == nil {
-		return nil
+	r, err := http.NewRequestWithContext(s.ctx, method, s.url+"/api/v1"+at+"?"+query.Encode(), bytes.NewReader(body))
+	if err != nil {
+		return false, err
 	}
-	text := err.Error()
+	r.Header.Set("User-Agent", "aisync")
+	r.Header.Set("Accept", "application/json")
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	if s.token != "" {
-		text = strings.ReplaceAll(text, s.token, "…")
+		r.Header.Set("Authorization", "token "+s.token)
 	}
-	if res != nil && res.Response != nil {
-		switch res.StatusCode {
-		case http.StatusUnauthorized, http.StatusForbidden:
-			if s.token == "" {
-				text += " (no token was given)"
-			}
-		case http.StatusNotFound:
-			text += " (missing, or not accessible with this token)"
-		}
-		if !strings.Contains(text, strconv.Itoa(res.StatusCode)) {
-			text = res.Status + ": " + text
-		}
+	res, err := s.client.Do(r)
+	if err != nil {
+		return false, err
 	}
-	return fmt.Errorf("%s: %s: %s", s.url, doing, text)
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return false, err
+	case res.StatusCode < 200 || res.StatusCode > 299:
+		return false, errors.New(s.refusal(res, text))
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return false, fmt.Errorf("its answer is not what the API of Gitea says: %w", err)
+	}
+	return strings.Contains(res.Header.Get("Link"), `rel="next"`), nil
+}
+
+// refusal is what a server's answer with an error says.
+func (s *Server) refusal(res *http.Response, text []byte) string {
+	var said struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(text, &said) // not every server says why
+	why := res.Status
+	if said.Message != "" {
+		why += ": " + said.Message
+	}
+	switch {
+	case (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) && s.token == "":
+		return why + " (no token was given)"
+	case res.StatusCode == http.StatusNotFound:
+		return why + " (missing, or not accessible with this token)"
+	}
+	return why
+}
+
+// issue is an issue as the server has it.
+type issue struct {
+	Number  int64     `json:"number"`
+	Title   string    `json:"title"`
+	Body    string    `json:"body"`
+	URL     string    `json:"html_url"`
+	Created time.Time `json:"created_at"`
+	User    struct {
+		Login string `json:"login"`
+	} `json:"user"`
+	Labels []struct {
+		Name string `json:"name"`
+	} `json:"labels"`
+	PullRequest *struct{} `json:"pull_request"`
+}
+
+// created is what the server made.
+type created struct {
+	URL string `json:"html_url"`
+}
+
+func (r Repo) path() string {
+	return "/repos/" + url.PathEscape(r.Owner) + "/" + url.PathEscape(r.Name)
 }
 
 // Issue returns one issue.
 func (s *Server) Issue(repo Repo, number int64) (Issue, error) {
-	got, res, err := s.client.GetIssue(repo.Owner, repo.Name, number)
-	if err := s.wrap(fmt.Sprintf("read %s#%d", repo, number), res, err); err != nil {
+	var got issue
+	if _, err := s.ask(fmt.Sprintf("read %s#%d", repo, number), http.MethodGet, repo.path()+"/issues/"+strconv.FormatInt(number, 10), nil, nil, &got); err != nil {
 		return Issue{}, err
 	}
 	if got.PullRequest != nil {
@@ -154,10 +198,11 @@ func (s *Server) Labelled(repo Repo, label string) ([]Issue, error) {
 	var all []Issue
 	const most = 100 // pages
 	for page := 1; page <= most; page++ {
-		got, res, err := s.client.ListRepoIssues(repo.Owner, repo.Name, sdk.ListIssueOption{
-			ListOptions: sdk.ListOptions{Page: page, PageSize: 50}, State: sdk.StateOpen, Type: sdk.IssueTypeIssue, Labels: []string{label},
-		})
-		if err := s.wrap(fmt.Sprintf("list the issues of %s", repo), res, err); err != nil {
+		var got []issue
+		more, err := s.ask(fmt.Sprintf("list the issues of %s", repo), http.MethodGet, repo.path()+"/issues", url.Values{
+			"page": {strconv.Itoa(page)}, "limit": {"50"}, "state": {"open"}, "type": {"issues"}, "labels": {label},
+		}, nil, &got)
+		if err != nil {
 			return nil, err
 		}
 		for _, i := range got {
@@ -165,51 +210,39 @@ func (s *Server) Labelled(repo Repo, label string) ([]Issue, error) {
 				all = append([]Issue{issue}, all...)
 			}
 		}
-		if len(got) == 0 || res.NextPage == 0 {
+		if len(got) == 0 || !more {
 			return all, nil
 		}
 	}
 	return nil, fmt.Errorf("%s: %s has more than %d pages of issues labelled %s", s.url, repo, most, label)
 }
 
-func of(repo Repo, i *sdk.Issue) Issue {
-	out := Issue{Repo: repo, Number: i.Index, Title: i.Title, Body: i.Body, URL: i.HTMLURL, Created: i.Created}
-	if i.Poster != nil {
-		out.Author = i.Poster.UserName
-	}
+func of(repo Repo, i issue) Issue {
+	out := Issue{Repo: repo, Number: i.Number, Title: i.Title, Body: i.Body, Author: i.User.Login, URL: i.URL, Created: i.Created}
 	for _, l := range i.Labels {
 		out.Labels = append(out.Labels, l.Name)
 	}
 	return out
 }
 
-func (i Issue) has(label string) bool {
-	for _, l := range i.Labels {
-		if l == label {
-			return true
-		}
-	}
-	return false
-}
+func (i Issue) has(label string) bool { return slices.Contains(i.Labels, label) }
 
 // Comment comments on an issue, and returns the comment's address. It removes
 // the token from the text.
 func (s *Server) Comment(repo Repo, number int64, text string) (at string, err error) {
-	c, res, err := s.client.CreateIssueComment(repo.Owner, repo.Name, number, sdk.CreateIssueCommentOption{Body: s.clean(text)})
-	if err := s.wrap(fmt.Sprintf("comment on %s#%d", repo, number), res, err); err != nil {
-		return "", err
-	}
-	return c.HTMLURL, nil
+	var made created
+	_, err = s.ask(fmt.Sprintf("comment on %s#%d", repo, number), http.MethodPost, fmt.Sprintf("%s/issues/%d/comments", repo.path(), number), nil,
+		map[string]string{"body": s.clean(text)}, &made)
+	return made.URL, err
 }
 
 // Pull opens a pull request of a pushed branch into base, and returns its
 // address.
 func (s *Server) Pull(repo Repo, branch, base, title, text string) (at string, err error) {
-	p, res, err := s.client.CreatePullRequest(repo.Owner, repo.Name, sdk.CreatePullRequestOption{Head: branch, Base: base, Title: s.clean(title), Body: s.clean(text)})
-	if err := s.wrap(fmt.Sprintf("open a pull request in %s for %s", repo, branch), res, err); err != nil {
-		return "", err
-	}
-	return p.HTMLURL, nil
+	var made created
+	_, err = s.ask(fmt.Sprintf("open a pull request in %s for %s", repo, branch), http.MethodPost, repo.path()+"/pulls", nil,
+		map[string]string{"head": branch, "base": base, "title": s.clean(title), "body": s.clean(text)}, &made)
+	return made.URL, err
 }
 
 func (s *Server) clean(text string) string {

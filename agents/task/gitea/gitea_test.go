@@ -1,6 +1,7 @@
 package gitea
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -45,10 +46,11 @@ func TestIssueBecomesTaskFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := i.Task()
+	draft, err := i.Draft(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := draft.Text
 	const name = "testdata/task.yaml"
 	if *update {
 		if err := os.WriteFile(name, got, 0o644); err != nil {
@@ -69,8 +71,8 @@ func TestIssueBecomesTaskFile(t *testing.T) {
 
 func TestIssueDefaults(t *testing.T) {
 	task := func(body string) (string, error) {
-		text, err := Issue{Repo: repo, Number: 7, Title: "Mend it", Body: body}.Task()
-		return string(text), err
+		d, err := Issue{Repo: repo, Number: 7, Title: "Mend it", Body: body}.Draft(nil)
+		return string(d.Text), err
 	}
 	text, err := task("# Tasks\n- `a.go`: mend it\n")
 	if err != nil || !strings.Contains(text, "goal: |\n  Mend it\n") || !strings.Contains(text, "verify: []") || !strings.Contains(text, "allowed_write_globs:\n    - a.go\n") {
@@ -79,7 +81,7 @@ func TestIssueDefaults(t *testing.T) {
 	for body, wrong := range map[string]string{
 		"":                                "no list of steps under a heading Tasks",
 		"## Tasks\nMend it.\n":            "no list of steps under a heading Tasks",
-		"## Tasks\n- [x] `a.go`: done\n":  "no list of steps under a heading Tasks",
+		"## Tasks\n- [x] `a.go`: done\n":  "all items under its heading Tasks are ticked",
 		"## Tasks\n- mend the `*.go`\n":   "names no file",
 		"```\n## Tasks\n- `a.go`: x\n```": "no list of steps under a heading Tasks",
 	} {
@@ -196,9 +198,44 @@ func TestParseIssue(t *testing.T) {
 			t.Errorf("%q is %s, error %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "gitea:", "gitea:core:42", "github:me/x:1", "gitea:me/x:y"} {
-		if repo, n, ok := ParseSource(s); ok {
-			t.Errorf("%q is %s#%d", s, repo, n)
+}
+
+func TestParseSource(t *testing.T) {
+	for s, want := range map[string]string{
+		"gitea:me/chiffon:42": "me/chiffon 42", "gitea:orchestrator-core:42": "/ 42", "gitea:a.b_c:1": "/ 1",
+		"": "", "gitea:": "", "gitea:core": "", "gitea::42": "", "gitea:core:0": "", "gitea:core:-1": "", "gitea:core:x": "", "github:me/x:1": "", "gitea:me/x:y": "", "gitea:../x:1": "", "gitea:a/b/c:1": "", "gitea:a b:1": "",
+	} {
+		repo, n, ok := ParseSource(s)
+		if got := fmt.Sprint(repo, " ", n); ok != (want != "") || ok && got != want {
+			t.Errorf("%q is %s, %v; want %q", s, got, ok, want)
+		}
+	}
+}
+
+func TestRepoAtRemote(t *testing.T) {
+	fake, s := server(t)
+	for remote, want := range map[string]string{
+		fake.URL + "/me/chiffon.git":                      "me/chiffon",
+		"http://me:secret@127.0.0.1/gitea/you/other/":     "you/other",
+		"git@127.0.0.1:me/chiffon.git":                    "me/chiffon",
+		"ssh://git@127.0.0.1:2222/me/chiffon.git":         "me/chiffon",
+		"ssh://git@ssh.gitea.example:2222/me/chiffon.git": "me/chiffon", // the server's own name for it
+		"https://GITEA.example/me/chiffon":                "me/chiffon",
+		"git@github.com:me/chiffon.git":                   "",
+		"https://me:secret@gitlab.com/me/chiffon.git":     "",
+		"git@github.com:you/missing.git":                  "",
+		"git@127.0.0.1:chiffon.git":                       "",
+		"git@127.0.0.1:me/../chiffon":                     "",
+		"../chiffon.git":                                  "",
+		"/srv/git/me/chiffon.git":                         "",
+		"file:///srv/git/me/chiffon.git":                  "",
+	} {
+		repo, err := s.RepoAt(remote)
+		switch {
+		case want == "" && (!errors.Is(err, ErrElsewhere) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), fake.URL)):
+			t.Errorf("%s is %s, error %v", remote, repo, err)
+		case want != "" && (err != nil || repo.String() != want):
+			t.Errorf("%s is %s, error %v; want %s", remote, repo, err, want)
 		}
 	}
 }

@@ -37,10 +37,14 @@ type Places struct {
 	Configured   bool             // Options name it
 	State, Cache fsys.LogicalPath // folders of aisync
 	Project      string           // physical folder of the project, "" outside one
+	From         string           // folder of the nested spec that the project was found by, "" if by its own
 	Refused      error            // why the project here must not be used; then Project is ""
 	UID, GID     int
 	Chown        bool // files belong to UID and GID, not to this process's user
 	Hook         fsys.Hook
+
+	// Owned refuses files below a project that belong to another user.
+	Owned func(project string, files ...string) error
 }
 
 // Options are the places that a person or a command names.
@@ -122,7 +126,11 @@ func Find(o Options) (Places, error) {
 			return p, &InputError{"config", err}
 		}
 	}
-	if p.Project, err = Project(o.Cwd, o.Project); err == nil && p.Project != "" {
+	p.Owned = p.owned(o)
+	var nested *NestedError
+	if p.Project, p.From, err = Project(o.Cwd, o.Project); errors.As(err, &nested) {
+		p.Refused = err
+	} else if err == nil && p.Project != "" {
 		if err = p.CheckOwner(o); err != nil {
 			p.Project, p.Refused = "", err
 		}

@@ -163,3 +163,37 @@ func TestExpand(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestProjectOfANestedSpec(t *testing.T) {
+	top := tree(t, map[string]string{
+		"root/aisync.cue":                `project: name: "root"`,
+		"root/packages/api/aisync.cue":   `project: {name: "api", extends: "../.."}`,
+		"root/packages/api/src/x.go":     "",
+		"root/packages/wrong/aisync.cue": `project: {name: "wrong", extends: ".."}`,
+		"root/packages/sub/aisync.cue":   `project: {name: "sub", extends: "../.."}`,
+		"root/packages/sub/.git/HEAD":    "",
+		"root/packages/own/aisync.cue":   `project: name: "own"`,
+		"alone/aisync.cue":               `project: {name: "alone", extends: ".."}`,
+	})
+	for _, c := range []struct{ cwd, named, want, from, problem string }{
+		{"root", "", "root", "", ""},
+		{"root/packages/api/src", "", "root", "root/packages/api", ""},
+		{"alone", "../root/packages/api", "root", "root/packages/api", ""},
+		{"root/packages/own", "", "root/packages/own", "", ""},
+		{"root/packages/wrong", "", "", "", `write extends: "../.."`},
+		{"root/packages/sub", "", "", "", "in the same git work tree"},
+		{"alone", "", "", "", "no folder above"},
+	} {
+		dir, from, err := Project(filepath.Join(top, c.cwd), c.named)
+		want, wantFrom := c.want, c.from
+		if want != "" {
+			want = filepath.Join(top, want)
+		}
+		if wantFrom != "" {
+			wantFrom = filepath.Join(top, wantFrom)
+		}
+		if dir != want || from != wantFrom || (err != nil) != (c.problem != "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s %s: %q, %q, %v", c.cwd, c.named, dir, from, err)
+		}
+	}
+}

@@ -23,10 +23,13 @@ type Call struct {
 	Version  string // of this binary; "": look it up
 
 	Project              string // --project
+	Folder               string // the folder that roster or session path is given
 	JSON, Quiet, Verbose bool
 
 	Compat bool          // detect --compat
 	Field  string        // detect --field: one of Fields, or ""
+	Role   bool          // detect --role
+	RoleOf RoleOf        // nil: unknown without more packages
 	Table  process.Table // of roster --proc; nil: this machine's
 }
 
@@ -50,19 +53,32 @@ func (c Call) writeJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Root returns the root of the caller's project: of --project, AI_PROJECT_DIR,
-// or the working folder.
+// Root returns the root of the project that is asked about: of the folder given,
+// --project, AI_PROJECT_DIR, or the working folder.
 func (c Call) Root() (string, error) {
-	return project.Root(cmp.Or(c.Project, c.Getenv(identity.VarProject), "."))
+	return project.Root(cmp.Or(c.Folder, c.Project, c.Getenv(identity.VarProject), "."))
 }
 
-// ContextPath prints the path of the caller's context.
+// ContextPath prints the path of the caller's context. In the project of a folder
+// that it is given, the variables of another project name no file: there the id
+// tells.
 func (c Call) ContextPath() (int, error) {
 	root, err := c.Root()
 	if err != nil {
 		return 0, err
 	}
-	id, err := project.Caller(root, c.Getenv)
+	getenv := c.Getenv
+	if own := getenv(identity.VarProject); c.Folder != "" && own != "" {
+		if at, err := project.Root(own); err != nil || at != root {
+			getenv = func(name string) string {
+				if name == identity.VarContext {
+					return ""
+				}
+				return c.Getenv(name)
+			}
+		}
+	}
+	id, err := project.Caller(root, getenv)
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,9 @@ import (
 
 // Detect prints which runtime the caller runs in.
 func (c Call) Detect() (int, error) {
+	if c.Role {
+		return c.PrintRole()
+	}
 	root, err := c.Root()
 	if err != nil {
 		root = "" // detect never fails: without a root no file is evidence

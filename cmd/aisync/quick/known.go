@@ -42,12 +42,12 @@ type Kept struct {
 // keptVersion is the version of the cache's format.
 const keptVersion = 2
 
-// Recall returns the known runtimes. If they are not cached, or out of date, ok
+// Recall returns the known runtimes, those of the catalog without Obeys. If they are not cached, or out of date, ok
 // is false, and file is the place to cache them.
 func (s Specs) Recall() (known []spec.Runtime, file string, ok bool) {
 	file = s.File()
 	if file == "" {
-		return catalog.Runtimes(), "", true
+		return catalog.Programs(), "", true
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

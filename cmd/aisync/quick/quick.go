@@ -5,8 +5,8 @@
 //
 // Go initialises packages in the order of their paths as soon as their imports
 // are initialised. So this package and its imports must avoid packages that come
-// late, however small: path/filepath, regexp, crypto/rand, net/url,
-// runtime/debug. With one of them the answers are still right, but slow;
+// late, however small: path/filepath (internal/unixpath has its functions), regexp,
+// crypto/rand, net/url, runtime/debug. With one of them the answers are still right, but slow;
 // TestAnswersComeBeforeTheRestHasBegun then fails.
 package quick
 
@@ -17,9 +17,16 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/agents/keeper"
 )
 
 func init() {
+	// A keeper lives as long as its agent: without the rest of the program it is
+	// small.
+	if len(os.Args) == 4 && os.Args[1] == keeper.Command {
+		os.Exit(keeper.Keep(os.Args[2], os.Args[3]))
+	}
 	p := Process{Args: os.Args, Environ: os.Environ(), Out: os.Stdout, Err: os.Stderr}
 	if code, ok := p.Answer(); ok {
 		os.Exit(code)
@@ -40,6 +47,7 @@ type Process struct {
 	Args     []string // with the program's name
 	Environ  []string
 	Out, Err io.Writer
+	RoleOf   RoleOf // nil: detect --role is not answered here
 }
 
 // Answer executes the command line if it is one of this package's commands in a
@@ -71,9 +79,10 @@ func (p Process) Answer() (code int, ok bool) {
 
 // command is a command that is answered here, with the supported flags.
 type command struct {
-	words []string
-	flags []flag
-	run   func(Call) (code int, err error)
+	words  []string
+	flags  []flag
+	folder bool // a folder may follow
+	run    func(Call) (code int, err error)
 }
 
 // flag is read only in its plain forms: --name, or --name VALUE.
@@ -91,11 +100,12 @@ var everywhere = []flag{
 }
 
 var commands = []command{
-	{words: []string{"session", "path"}, flags: everywhere, run: Call.ContextPath},
-	{words: []string{"roster"}, flags: everywhere, run: Call.Roster},
+	{words: []string{"session", "path"}, folder: true, flags: everywhere, run: Call.ContextPath},
+	{words: []string{"roster"}, folder: true, flags: everywhere, run: Call.Roster},
 	{words: []string{"detect"}, run: Call.Detect, flags: append([]flag{
 		{[]string{"--compat"}, false, func(c *Call, _ string) bool { c.Compat = true; return true }},
 		{[]string{"--field"}, true, func(c *Call, v string) bool { c.Field = v; return slices.Contains(Fields(), v) }},
+		{[]string{"--role"}, false, func(c *Call, _ string) bool { c.Role = true; return true }},
 	}, everywhere...)},
 	{words: []string{"version"}, run: Call.PrintVersion},
 }
@@ -111,7 +121,7 @@ func (p Process) parse() (Call, *command) {
 		}
 		env[name] = value
 	}
-	c := Call{Getenv: func(name string) string { return env[name] }, Version: Version}
+	c := Call{Getenv: func(name string) string { return env[name] }, Version: Version, RoleOf: p.RoleOf}
 	c.Runtimes = c.cachedRuntimes
 	if len(p.Args) == 0 {
 		return c, nil
@@ -125,9 +135,14 @@ func (p Process) parse() (Call, *command) {
 	return c, nil
 }
 
-// take reads the flags into c; false if one is not in its plain form.
+// take reads the flags and the folder into c; false if one is not in its plain
+// form.
 func (m command) take(c *Call, args []string) bool {
 	for len(args) > 0 {
+		if m.folder && c.Folder == "" && args[0] != "" && args[0][0] != '-' {
+			c.Folder, args = args[0], args[1:]
+			continue
+		}
 		i := slices.IndexFunc(m.flags, func(f flag) bool { return slices.Contains(f.names, args[0]) })
 		if i < 0 {
 			return false
@@ -144,5 +159,5 @@ func (m command) take(c *Call, args []string) bool {
 			return false
 		}
 	}
-	return true
+	return c.Folder == "" || c.Project == ""
 }

@@ -2,10 +2,15 @@ package quick
 
 import (
 	"cmp"
+	"strings"
 
+	"aisync.dev/aisync/agents/detect"
+	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/keeper"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Exit codes of Roster, which scripts know.
@@ -29,33 +34,55 @@ func (c Call) Roster() (code int, err error) {
 	if table == nil {
 		table = process.System()
 	}
-	r, err := roster.Others(table, root, runtimes)
-	if err != nil {
-		return Unknown, err
-	}
-	code = Alone
-	if len(r.Agents) > 0 {
+	r := roster.Look(table, root, runtimes, c.Caller(runtimes))
+	switch {
+	case len(r.Agents) > 0:
 		code = NotAlone
+	case r.Alone():
+		code = Alone
+	default:
+		code = Unknown
 	}
 	if c.JSON {
 		if err := c.writeJSON(struct {
 			FormatVersion string `json:"format_version"`
 			Alone         bool   `json:"alone"`
 			roster.Roster
-		}{FormatVersion, len(r.Agents) == 0, r}); err != nil {
+		}{rosterVersion, r.Alone(), r}); err != nil {
 			return Unknown, err
 		}
 		return code, nil
 	}
 	for _, o := range r.Agents {
 		if c.Verbose {
-			c.printf("%d %s %s %s\n", o.PID, termtext.Safe(o.Cwd), o.Runtime, cmp.Or(o.ID, "-"))
+			seat := ""
+			if o.Seat != "" {
+				seat = " " + termtext.Safe(o.Seat)
+			}
+			c.printf("%d %s %s %s%s\n", o.PID, termtext.Safe(o.Cwd), o.Runtime, cmp.Or(o.ID, "-"), seat)
 			continue
 		}
 		c.printf("%d %s\n", o.PID, termtext.Safe(o.Cwd))
 	}
-	for _, h := range r.Hidden {
-		c.say("aisync: process %d (%s) belongs to another user, and its folder is unreadable", h.PID, h.Runtime)
+	for _, why := range r.Doubts() {
+		c.say("aisync: there may be more agents here: %s", termtext.Safe(why))
 	}
 	return code, nil
+}
+
+// rosterVersion is the format_version of the roster: 1.1 has doubtful, unknown
+// and outside, 1.2 seat.
+const rosterVersion = "1.2"
+
+// Caller returns a function that says what the environment tells of the calling
+// agent.
+func (c Call) Caller(runtimes []spec.Runtime) func() keeper.Caller {
+	return func() keeper.Caller {
+		out := keeper.Caller{ID: strings.TrimSpace(c.Getenv(identity.VarID)), Launch: c.Getenv(identity.VarLaunch)}
+		r := detect.Detect(detect.Surroundings{Getenv: c.Getenv, Processes: process.System(), Runtimes: runtimes})
+		if r.SessionID != nil {
+			out.Session = *r.SessionID
+		}
+		return out
+	}
 }

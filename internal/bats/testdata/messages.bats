@@ -134,3 +134,69 @@ END
   [ "$(tail -n 2 "$output")" = "one
 two" ]
 }
+
+@test "to a project by its name, and the list of them" {
+  run aisync message send --list
+  [ "$status" -eq 0 ]
+  [[ $output == *"org-drill"*"$HOME/code/org-drill"* ]]
+  run aisync message send --list --json
+  [[ $output == *"\"address\": \"$me.my-project-v2\""* ]]
+  run aisync message send org-drill "by name"
+  [ "$status" -eq 0 ]
+  grep -q "^#+TO: $me.org-drill$" "$output"
+  run aisync message send "My Project.v2" --text "a name with a dot"
+  [ "$status" -eq 0 ]
+  [ "$(dirname "$output")" = "$HOME/code/My Project.v2/inbox/from-agents" ]
+  run aisync message send nowhere "hello"
+  [ "$status" -eq 64 ]
+  [[ $output == *"--list"* ]]
+  run bash -c "printf 'from stdin' | aisync message send org-drill --text -"
+  [ "$status" -eq 0 ]
+  [ "$(tail -n 1 "$output")" = "from stdin" ]
+  run aisync message send org-drill "two" --text "texts"
+  [ "$status" -eq 64 ]
+  run aisync message send --list org-drill
+  [ "$status" -eq 64 ]
+}
+
+@test "into the inbox where people look" {
+  run aisync message send org-drill --text "please look" --inbox
+  [ "$status" -eq 0 ]
+  [ "$(dirname "$output")" = "$HOME/code/org-drill/inbox" ]
+  [[ $(basename "$output") == 20??-??-??-????-from-$me.app-please-look.org ]]
+  [ "$(tail -n 1 "$output")" = "please look" ]
+  run aisync message send pluto.archsetup --inbox "hello"
+  [ "$status" -eq 64 ]
+}
+
+@test "a copy of a file, as it is" {
+  printf 'a\0b\r\nno end' >"My Notes.MD"
+  AI_AGENT_ID=helper-1f3a run aisync message send org-drill --file "My Notes.MD" --inbox
+  [ "$status" -eq 0 ]
+  [[ $output == "$HOME/code/org-drill/inbox/"*"-from-helper-1f3a-my-notes.MD" ]]
+  cmp "$output" "My Notes.MD"
+  run aisync message send org-drill --file "My Notes.MD"
+  [[ $output == "$HOME/code/org-drill/inbox/from-agents/"*"-from-$me.app-my-notes.MD" ]]
+  file=$(basename "$output")
+  run aisync message send org-drill --file "My Notes.MD"
+  [[ $output == *"-my-notes-2.MD" ]]
+  cd ../org-drill
+  run aisync message inbox
+  [[ $output == *"$file  -"* ]]
+  run aisync message read "$file"
+  [[ $status -eq 0 && $output == *"no end" ]]
+  cd ../app
+  mkfifo pipe
+  run timeout 5 aisync message send org-drill --file pipe
+  [[ $status -eq 1 && $output == *"not a regular file"* ]]
+  run aisync message send org-drill --file none
+  [ "$status" -eq 1 ]
+  run aisync message send pluto.archsetup --file "My Notes.MD"
+  [ "$status" -eq 64 ]
+  printf 'x' >.bashrc
+  run aisync message send org-drill --file .bashrc
+  [[ $output == *"-bashrc" ]]
+  ln -s / ../org-drill/inbox/out && rm -r ../org-drill/inbox/from-agents && ln -s /tmp ../org-drill/inbox/from-agents
+  run aisync message send org-drill --file .bashrc
+  [[ $status -eq 1 && $output == *"links out of the project"* ]]
+}

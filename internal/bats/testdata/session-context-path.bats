@@ -78,3 +78,16 @@ setup() {
   [ "$status" -ne 0 ]
   [[ $output == *AI_SESSION_CONTEXT* ]]
 }
+
+@test "in the project of a folder that it is given" {
+  mkdir -p "$BATS_TEST_TMPDIR/other/.ai" "$BATS_TEST_TMPDIR/other/deep"
+  : >"$BATS_TEST_TMPDIR/other/.ai/protocols.org"
+  run session-context-path "$BATS_TEST_TMPDIR/other/deep"
+  [ "$status" -eq 0 ]
+  [ "$output" = "$BATS_TEST_TMPDIR/other/.ai/session-context.org" ]
+  # The variables of the agent's own project name no file of the other one.
+  AI_AGENT_ID=helper-1f3a AI_PROJECT_DIR=$root AI_SESSION_CONTEXT=$root/.ai/session-context.d/helper-1f3a.org run session-context-path ../other
+  [ "$output" = "$BATS_TEST_TMPDIR/other/.ai/session-context.d/helper-1f3a.org" ]
+  run session-context-path ../none
+  [ "$status" -eq 1 ]
+}

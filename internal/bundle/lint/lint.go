@@ -1,11 +1,10 @@
 // Package lint checks a bundle source for its author: it finds what would
-// trouble a reader of the bundle, or a program that loads it. It reads files
-// and changes none. Call Dir.
+// trouble a reader of the bundle, or a program that loads it. Of a project it
+// checks what agents read there. It reads files and changes none. Call Dir.
 package lint
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -42,8 +42,8 @@ type Check struct {
 	run       func(*source, func(Finding))
 }
 
-// Checks are all checks.
-var Checks = []Check{
+// Checks are all checks. The last are the rules of package hostiletext.
+var Checks = append([]Check{
 	{"read", "the source can be read as bundles: its JSON, its links, its layout", checkRead},
 	{"heading", "rules and instruction files start with a heading", checkHeadings},
 	{"applies-to", "a line \"Applies to:\" limits its rule, where it is meant to", checkAppliesTo},
@@ -56,7 +56,7 @@ var Checks = []Check{
 	{"twice", "no name is read twice by one program, on no file system", checkNames},
 	{"secret", "nothing looks like a secret", checkSecrets},
 	{"text", "text is UTF-8 with \\n at its lines' ends, and of a size that programs read", checkText},
-}
+}, hostileChecks()...)
 
 // ignoreMark on a line suppresses its findings.
 const ignoreMark = "aisync-lint: ignore"
@@ -69,6 +69,8 @@ type source struct {
 	dir   string // absolute
 	files []file // sorted by name
 	names map[string]bool
+
+	hostile func() []Finding // what attacks its reader, in all that agents may read
 }
 
 // file is one file of the source.
@@ -79,15 +81,24 @@ type file struct {
 	binary bool
 }
 
-// Dir checks the bundle source in dir and returns the findings, sorted by file
-// and line. The error means that the folder cannot be read at all.
+// Dir checks the bundle source in dir, or what agents read in the project dir, and
+// returns the findings, sorted by file and line. The error means that the folder
+// cannot be read at all.
 func Dir(dir string) ([]Finding, error) {
-	s, err := readSource(dir)
+	checks := Checks
+	project, err := isProject(dir)
 	if err != nil {
 		return nil, err
 	}
+	s := &source{dir: dir}
+	if project {
+		checks = hostileChecks()
+		s.hostile = sync.OnceValue(s.scan)
+	} else if s, err = readSource(dir); err != nil {
+		return nil, err
+	}
 	var out []Finding
-	for _, c := range Checks {
+	for _, c := range checks {
 		c.run(s, func(f Finding) {
 			f.Check = c.Name
 			if !s.meant(f) && !slices.Contains(out, f) {
@@ -95,8 +106,9 @@ func Dir(dir string) ([]Finding, error) {
 			}
 		})
 	}
-	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		return a.File < b.File || a.File == b.File && a.Line < b.Line
 	})
 	return out, nil
 }
@@ -114,6 +126,7 @@ func readSource(dir string) (*source, error) {
 		return nil, err
 	}
 	s := &source{dir: dir, names: map[string]bool{}}
+	s.hostile = sync.OnceValue(s.scan)
 	var bits fsys.Bits
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {

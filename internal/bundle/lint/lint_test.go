@@ -16,13 +16,14 @@ import (
 )
 
 // write makes a folder of an archive. "NAME +x" is executable; in texts <CR>
-// is \r, <BOM> a byte order mark, and <NONL> at the end takes the line end away.
+// is \r, <BOM> a byte order mark, and <NONL> at the end takes the line end away;
+// <~> breaks up what scanners of this repository would take for real.
 func write(t *testing.T, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		name, exec := strings.CutSuffix(f.Name, " +x")
-		text := strings.NewReplacer("<CR>", "\r", "<BOM>", "\uFEFF", "<NONL>\n", "", "<NUL>", "\x00").Replace(string(f.Data))
+		text := strings.NewReplacer("<CR>", "\r", "<BOM>", "\uFEFF", "<NONL>\n", "", "<NUL>", "\x00", "<~>", "", "<ZWSP>", "\u200b", "<ES>", "\u0455").Replace(string(f.Data))
 		mode := os.FileMode(0o644)
 		if exec {
 			mode = 0o755
@@ -63,7 +64,7 @@ func TestEveryFindingNamesFileLineAndCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := strings.Split(strings.TrimSpace(string(txtar.Parse(text).Comment)), "\n")
+			want := strings.Split(strings.ReplaceAll(strings.TrimSpace(string(txtar.Parse(text).Comment)), "<~>", ""), "\n")
 			if want[0] == "" {
 				want = nil
 			}
@@ -85,6 +86,28 @@ func TestEveryFindingNamesFileLineAndCheck(t *testing.T) {
 		if !said[c.Name] {
 			t.Errorf("no archive in testdata shows what the check %s finds", c.Name)
 		}
+	}
+}
+
+// Of a project, lint looks at what agents read there, and at nothing else.
+func TestProjectIsCheckedForWhatAgentsRead(t *testing.T) {
+	hidden := "Tidy.<ZWSP><ZWSP>\n"
+	got := check(t, write(t, strings.Join([]string{"-- aisync.cue --", "package aisync", "-- AGENTS.md --", hidden, "-- sub/CLAUDE.md --", hidden, "-- .claude/skills/tidy/SKILL.md --", hidden,
+		"-- .mcp.json --", `{"a": "\u200b\u200b"}`, "-- src/a.md --", hidden, "-- node_modules/x/AGENTS.md --", hidden, "-- docs/AGENTS.txt --", hidden}, "\n")))
+	var files []string
+	for _, g := range got {
+		files = append(files, g[:strings.IndexByte(g, ':')])
+	}
+	if want := []string{".claude/skills/tidy/SKILL.md", ".mcp.json", "AGENTS.md", "sub/CLAUDE.md"}; !slices.Equal(files, want) {
+		t.Errorf("got %q\nwant findings in %q", got, want)
+	}
+	dir := write(t, "-- AGENTS.md --\nTidy.\n")
+	other := write(t, "-- secret.md --\n"+hidden)
+	if err := os.Symlink(filepath.Join(other, "secret.md"), filepath.Join(dir, "CLAUDE.md")); err != nil {
+		t.Fatal(err)
+	}
+	if got := check(t, dir); len(got) != 0 {
+		t.Errorf("a link out of the project was followed: %q", got)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestASilentHostIsGivenUpWithAllThatTalksToIt(t *testing.T) {
 		if !errors.As(err, &stalled) {
 			t.Errorf("%s: %v", scheme, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%s: took %s", scheme, took)
 		}
 	}

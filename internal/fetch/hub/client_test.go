@@ -63,7 +63,8 @@ func TestFilesAreFoundWithAllTheirShardsInOrder(t *testing.T) {
 		{quant: "q8_0", want: "m-Q8_0.gguf"},
 		{quant: "Q6_K", want: "Q6_K/m-00001-of-00002.gguf Q6_K/m-00002-of-00002.gguf"},
 		{quant: "Q5_K_M", is: hub.ErrMissingShard, says: []string{"m-Q5_K_M-00002-of-00003.gguf"}},
-		{quant: "IQ4_XS", says: []string{"m-IQ4_XS.gguf", "UD/m-UD-IQ4_XS.gguf", "write the path"}},
+		{quant: "IQ4_XS", want: "m-IQ4_XS.gguf"},
+		{quant: "ud-iq4_xs", want: "UD/m-UD-IQ4_XS.gguf"},
 		{quant: "F16", is: hub.ErrNotFound, says: []string{"m-Q4_K_M.gguf", "UD/m-Q4_K_M_L.gguf"}},
 		{quant: "Q4_K", is: hub.ErrNotFound},
 	} {

@@ -154,36 +154,6 @@ func Shards(file string) ([]string, error) {
 	return names, nil
 }
 
-// quantFiles finds the only model with that quantization among entries.
-func quantFiles(entries []Entry, quant string) ([]string, error) {
-	word := regexp.MustCompile(`(?i)(^|[-./])` + regexp.QuoteMeta(quant) + `([-./]|$)`)
-	var found, all []string // one name for each model: the file or its first shard
-	var firsts = map[string][]string{}
-	for _, e := range entries {
-		if !strings.EqualFold(path.Ext(e.Path), ".gguf") || strings.HasPrefix(path.Base(e.Path), "mmproj") {
-			continue
-		}
-		names, err := Shards(e.Path)
-		if err != nil || firsts[names[0]] != nil {
-			continue
-		}
-		firsts[names[0]] = names
-		all = append(all, names[0])
-		if word.MatchString(strings.TrimSuffix(names[0], path.Ext(names[0]))) {
-			found = append(found, names[0])
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return firsts[found[0]], nil
-	case len(found) > 1:
-		return nil, fmt.Errorf("several files match: %s; write the path into the catalog entry", strings.Join(found, ", "))
-	case len(all) == 0:
-		return nil, fmt.Errorf("%w; the repository has no GGUF file", ErrNotFound)
-	}
-	return nil, fmt.Errorf("%w; known: %s", ErrNotFound, strings.Join(all, ", "))
-}
-
 // near returns files that a wrong name may mean: the same name elsewhere, or
 // shards of it.
 func near(entries []Entry, file string) []string {

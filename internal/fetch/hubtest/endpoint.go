@@ -15,6 +15,10 @@ import (
 
 // endpoint serves /{repo}/resolve/{rev}/{path} and /api/models/{repo}/….
 func (h *Hub) endpoint(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/models" && !h.NoAPI {
+		h.search(w, r)
+		return
+	}
 	rest := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	rest, api := strings.CutPrefix(rest, "api/models/")
 	parts := strings.SplitN(rest, "/", 5)
@@ -44,7 +48,7 @@ func (h *Hub) endpoint(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Repo-Commit", commit)
 	switch {
 	case api && verb == "revision":
-		answer(w, map[string]string{"id": name, "sha": commit})
+		answer(w, h.about(name, commit, files))
 	case api && verb == "tree":
 		h.list(w, r, files)
 	case !api && verb == "resolve" && len(parts) == 5:

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -83,6 +85,19 @@ func (c Client) Resolve(ctx context.Context, source string) (Resolved, error) {
 	return Resolved{Manifest: manifest, Source: pinned, Layers: model}, nil
 }
 
+// Digest returns what a tag of an image, HOST/REPO:TAG, names now: sha256:….
+func (c Client) Digest(ctx context.Context, image string) (string, error) {
+	a, err := c.open("oci://" + image)
+	if err != nil {
+		return "", err
+	}
+	d, err := a.repo.Resolve(ctx, a.ref.Reference)
+	if err != nil {
+		return "", a.explain(err)
+	}
+	return d.Digest.String(), nil
+}
+
 // At is source at the manifest with that digest, whatever its tag.
 func At(source, manifest string) (string, error) {
 	a, err := Client{}.open(source)
@@ -111,6 +126,11 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 		return "", nil, err
 	}
 	_, layers, err := a.layers(ctx)
+	if errors.Is(err, errdef.ErrNotFound) && a.ref.ValidateReferenceAsDigest() == nil {
+		// A registry such as ollama's may know manifests by their tags alone;
+		// it has the layer by its digest, or answers that it has not.
+		layers, err = []file{{Layer{SHA256: strings.ToLower(sha256), Size: size}, "", digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sha256))}}, nil
+	}
 	if err != nil {
 		return "", nil, a.explain(err)
 	}

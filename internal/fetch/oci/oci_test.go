@@ -393,3 +393,17 @@ func TestALoginGoesWhereItsRegistrySaysAndNeverHereOrInTheClear(t *testing.T) {
 		}
 	}
 }
+
+func TestDigestIsWhatTagNames(t *testing.T) {
+	r := serve(t)
+	want := r.push("latest", layer{"application/octet-stream", "a", "x"})
+	at := strings.TrimPrefix(r.URL, "http://") + "/me/m"
+	for _, image := range []string{at + ":latest", at} {
+		if got, err := (Client{}).Digest(t.Context(), image); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", image, got, err, want)
+		}
+	}
+	if _, err := (Client{}).Digest(t.Context(), at+":none"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("no such tag: %v", err)
+	}
+}

@@ -19,6 +19,8 @@ import (
 type Registry struct {
 	Host string // HOST:PORT, as it stands in oci+http://HOST:PORT/REPO:TAG
 
+	TagsOnly bool // as ollama's registry: manifests are text/plain, and have no digests
+
 	server *httptest.Server
 	mu     sync.Mutex
 	blobs  map[string][]byte // by digest
@@ -91,7 +93,11 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	blob := r.blobs[digest]
 	r.mu.Unlock()
 	switch {
-	case isManifest && manifest != nil:
+	case isManifest && r.TagsOnly && manifest != nil && !strings.HasPrefix(ref, "sha256:"):
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8") // https://github.com/ollama/ollama/issues/6470
+		w.Header().Set("Content-Length", fmt.Sprint(len(manifest)))
+		_, _ = w.Write(manifest) // a client that left
+	case isManifest && manifest != nil && !r.TagsOnly:
 		w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
 		w.Header().Set("Docker-Content-Digest", digestOf(manifest))
 		w.Header().Set("Content-Length", fmt.Sprint(len(manifest)))

@@ -94,7 +94,7 @@ func Size(ctx context.Context, client *http.Client, address string) (int64, erro
 			size = 0
 		}
 	}
-	if size <= 0 || size > MaxSize {
+	if size <= 0 {
 		return 0, fmt.Errorf("%s does not report its size", place(address))
 	}
 	return size, nil

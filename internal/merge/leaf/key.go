@@ -25,6 +25,10 @@ type Key struct {
 	Name   string // as it was written
 }
 
+// IsException reports whether line takes back what a line of an ignore list before
+// it said.
+func IsException(line string) bool { return strings.HasPrefix(line, "!") }
+
 // Kind is the form of a key.
 type Kind int
 

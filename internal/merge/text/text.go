@@ -107,10 +107,18 @@ func (d *doc) Reparse(src []byte) (leaf.Document, error) { return d.reparse(src)
 func (d *doc) reparse(src []byte) *doc { return parse(src, d.comment) }
 
 // setLine adds a line where there is none: to the group under header, made with
-// it where it is missing, or to the document where header is "".
+// it where it is missing, or to the document where header is "". A line that
+// stands before an exception or a pattern that it follows in group moves behind it.
 func (d *doc) setLine(notes *leaf.Notes, text, header string, group []string) []byte {
-	if d.index(text, 0) >= 0 {
-		return d.src
+	before, after := siblings(group, text)
+	if i := d.index(text, 0); i >= 0 {
+		late := slices.ContainsFunc(before, func(s string) bool {
+			return d.index(s, 0) > i && leaf.IsException(s) != leaf.IsException(text)
+		})
+		if !late {
+			return d.src
+		}
+		d = d.reparse(d.cutLines(i, i, 1))
 	}
 	first, last := 0, len(d.lines)-1
 	if header != "" {
@@ -121,7 +129,6 @@ func (d *doc) setLine(notes *leaf.Notes, text, header string, group []string) []
 		}
 		first, last = h+1, d.groupEnd(h)
 	}
-	before, after := siblings(group, text)
 	for _, s := range before {
 		if i := d.index(s, first); i >= 0 && i <= last {
 			return leaf.Apply(d.src, leaf.Insert(d.lines[i].End, d.nl+text))

@@ -17,7 +17,8 @@ import (
 // adopt, rollback, destroy, prune.
 type ApplyFlags struct {
 	Yes, KeepGoing, Trust bool
-	Waiting               int // undecided effects that the apply leaves out
+	Accept                []string // IDs of flagged texts
+	Waiting               int      // undecided effects that the apply leaves out
 	Diff                  string
 	Parallel              int
 	LockTimeout           time.Duration
@@ -35,13 +36,13 @@ func (f *ApplyFlags) Register(cmd *cobra.Command) {
 // TransferFlags registers --limit-rate and --connections.
 func TransferFlags(fs *pflag.FlagSet, t *stack.Transfer) {
 	fs.Var((*byteRate)(&t.LimitRate), "limit-rate", "limit all downloads together to `RATE` bytes per second, such as 20M or 500k")
-	fs.IntVar(&t.Connections, "connections", 4, "download each file over up to `N` connections")
+	fs.IntVar(&t.Connections, "connections", 0, "download each file over up to `N` connections; 0: as many as make it faster, up to 16")
 }
 
 // CheckTransfer returns a usage error for an impossible number of connections.
 func CheckTransfer(t stack.Transfer) error {
-	if t.Connections < 1 || t.Connections > 64 {
-		return Usagef("--connections %d: want 1 to 64", t.Connections)
+	if t.Connections < 0 || t.Connections > 64 {
+		return Usagef("--connections %d: want 0 to 64", t.Connections)
 	}
 	return nil
 }

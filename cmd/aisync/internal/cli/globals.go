@@ -26,7 +26,7 @@ func (g *Globals) Register(fs *pflag.FlagSet, e environ.Env) {
 	fs.BoolVar(&g.JSON, "json", false, "print JSON")
 	fs.StringVar(&g.color, "color", "auto", "`WHEN` to use colour: auto, on, off")
 	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "print results and errors only")
-	fs.BoolVarP(&g.Verbose, "verbose", "v", false, "list what is unchanged (plan, status), each step (apply)")
+	fs.BoolVarP(&g.Verbose, "verbose", "v", false, "list what is unchanged (plan, status), each step (apply), each thing (import)")
 }
 
 // Check returns a usage error for a value that no command accepts.

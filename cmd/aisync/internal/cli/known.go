@@ -57,7 +57,12 @@ func (a *App) PlacesFor(root string) (place.Places, error) {
 	given := a.Flags.Project
 	a.Flags.Project = ""
 	p, err := a.HostPlaces()
-	a.Flags.Project, p.Project = given, quick.HasSpec(root)
+	a.Flags.Project, p.Project, p.From = given, quick.HasSpec(root), ""
+	if p.Project != "" {
+		if dir, from, nested := place.Project(root, ""); nested == nil {
+			p.Project, p.From = dir, from
+		}
+	}
 	if err == nil && p.Project != "" {
 		o, err := a.placeOptions()
 		if err == nil {

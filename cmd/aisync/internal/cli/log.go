@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -43,7 +44,7 @@ func (a *App) OpenLog(cmd *cobra.Command) error {
 	if err := a.startLog(p); err != nil {
 		return fmt.Errorf("AISYNC_LOG: %w", err)
 	}
-	a.Log("start", "command", cmd.CommandPath(), "args", strings.Join(a.Args, " "), "version", VersionText(), "project", p.Project, "root", p.Root)
+	a.Log("start", "command", cmd.CommandPath(), "args", strings.Join(secret.ShowArgs(a.Args), " "), "version", VersionText(), "project", p.Project, "root", p.Root)
 	return nil
 }
 
@@ -86,7 +87,7 @@ func (l *logFile) rotate() error {
 func (l *logFile) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.fs.Append(l.path, []byte(l.redact.Replace(string(b))), 0o600)
+	err := l.fs.Append(l.path, []byte(secret.Mask(l.redact.Replace(string(b)))), 0o600)
 	if err != nil && !l.failed {
 		l.failed = true
 		l.warn(err)
@@ -126,11 +127,8 @@ func (a *App) ReportPanic(cause any, stack []byte) {
 func redactor(e environ.Env) *strings.Replacer {
 	var pairs []string
 	for k, v := range e {
-		for _, mark := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "CREDENTIAL"} {
-			if strings.Contains(strings.ToUpper(k), mark) && len(v) >= 6 {
-				pairs = append(pairs, v, "‹"+k+"›")
-				break
-			}
+		if len(v) >= 6 && secret.Value(v, k) != "" {
+			pairs = append(pairs, v, "‹"+k+"›")
 		}
 	}
 	return strings.NewReplacer(pairs...)

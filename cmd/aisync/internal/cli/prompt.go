@@ -14,6 +14,9 @@ import (
 // errNoAnswer reports the end of input at a question. It is never a yes.
 var errNoAnswer = errors.New("no answer: the input ended before the question was answered")
 
+// ErrCancelled reports a no to Confirm.
+var ErrCancelled = errors.New("cancelled: nothing was changed")
+
 // Ask asks a question on stderr and reads the answer. Anything but y or yes is no;
 // the end of input is an error.
 func (a *App) Ask(question string) (bool, error) {
@@ -71,7 +74,7 @@ func (a *App) Confirm(yes bool, question string) error {
 		return err
 	}
 	if !ok {
-		return errors.New("cancelled: nothing was changed")
+		return ErrCancelled
 	}
 	return nil
 }

@@ -67,3 +67,21 @@ func PrintDiff(a *cli.App, diff string) {
 		a.Printf("%s\n", text)
 	}
 }
+
+// DiffLinesOf returns the lines of a unified diff without those that name the files.
+func DiffLinesOf(diff string) []reconcile.Line {
+	var out []reconcile.Line
+	for line := range strings.Lines(diff) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case strings.HasPrefix(line, "--- a/"), strings.HasPrefix(line, "+++ b/"):
+		case strings.HasPrefix(line, "@@"):
+			out = append(out, reconcile.Line{Op: '@', Text: line})
+		case line != "" && strings.ContainsAny(line[:1], "+- "):
+			out = append(out, reconcile.Line{Op: line[0], Text: line[1:]})
+		case line != "":
+			out = append(out, reconcile.Line{Op: ' ', Text: line})
+		}
+	}
+	return out
+}

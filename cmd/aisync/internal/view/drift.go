@@ -8,6 +8,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
 )
 
 // Sections returns the findings of v by kind, the gravest first.
@@ -24,8 +25,8 @@ type Section struct {
 // DriftText prints v as text.
 func DriftText(v *drift.Report, w io.Writer, p cli.Painter, mode cli.DiffMode) {
 	for _, s := range Sections(v) {
-		for _, f := range s.List {
-			word := s.Word
+		for _, group := range folded(s.List, func(f drift.Difference) reconcile.ChangeDoc { return f.ChangeDoc }) {
+			f, word := group[0], s.Word
 			switch word {
 			case "drift":
 				word = p.Red(word)
@@ -33,6 +34,12 @@ func DriftText(v *drift.Report, w io.Writer, p cli.Painter, mode cli.DiffMode) {
 				word = p.Yellow(word)
 			default:
 				word = p.Cyan(word)
+			}
+			if len(group) > 1 {
+				of := skillOf(docsOf(group))
+				fmt.Fprintf(w, "%s  %s  %s%s\n", word, p.Bold(termtext.Safe(of.Address.Name())), termtext.Safe(of.Meaning), p.Dim(from(of.Origin)))
+				of.render(w, p, mode, "aisync drift")
+				continue
 			}
 			fmt.Fprintf(w, "%s  %s  %s%s\n", word, p.Bold(termtext.Safe(f.Place())), termtext.Safe(f.Meaning), p.Dim(from(f.Origin)))
 			if len(f.Places) > 1 {

@@ -54,6 +54,10 @@ func SARIF(version string, views ...*drift.Report) any {
 	for i, v := range views {
 		runs[i] = sarifRun(v, version)
 	}
+	return sarifLog(runs...)
+}
+
+func sarifLog(runs ...object) any {
 	return object{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs}
 }
 

@@ -43,11 +43,11 @@ func Outcome(a *cli.App, p *reconcile.Plan, pulled []string, res reconcile.Resul
 			a.Report(e)
 		}
 		reportSkipped(a, p, res.Skipped)
-		summarize(a, res)
+		summarize(a, p, res)
 		return cli.Exit(cli.ExitPartial)
 	}
 	if !a.Flags.JSON && (done > 0 || p.Empty()) {
-		summarize(a, res)
+		summarize(a, p, res)
 	}
 	return nil
 }
@@ -155,14 +155,17 @@ func skipReason(p *reconcile.Plan, x reconcile.Problem) string {
 	return x.Err.Error()
 }
 
-// summarize prints the last line of an apply, and how to undo it.
-func summarize(a *cli.App, res reconcile.Result) {
+// summarize prints the last line of an apply of p, and how to undo it.
+func summarize(a *cli.App, p *reconcile.Plan, res reconcile.Result) {
 	if a.Flags.JSON || len(res.Done) == 0 {
 		return
 	}
 	line := fmt.Sprintf("Applied: %s.", quantity.Count(len(res.Done), "resource"))
 	if n := len(res.Failed) + len(res.Skipped); n > 0 {
 		line = fmt.Sprintf("Applied in part: %s done, %d not.", quantity.Count(len(res.Done), "resource"), n)
+	}
+	if files := inSkills(doneOf(p, res)); files != "" {
+		line += " Of these, " + files + "."
 	}
 	a.Printf("%s\n", line)
 	if res.ID != "" {

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/flagged"
 	"aisync.dev/aisync/app/meaning"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -25,8 +26,15 @@ type Plan struct {
 	reconcile.PlanDoc
 	Disk *diskView `json:"disk,omitempty"`
 
+	// Skills lists the rows of skills, each for the changes of its files.
+	Skills []Skill `json:"skills"`
+
 	// Effects lists what programs and git will obey in the project and is not approved.
 	Effects []effects.Effect `json:"undecided_effects"`
+
+	// Flagged lists texts of sources that attack the agent that reads them, and are not
+	// accepted.
+	Flagged []flagged.Text `json:"flagged"`
 
 	// NotTrusted lists what programs do not load before their user allows it there.
 	NotTrusted []trust.Row `json:"not_trusted"`
@@ -42,10 +50,11 @@ type diskView struct {
 	After  int64  `json:"free_bytes_after"`
 }
 
-// PlanOf returns the document of p, without Disk, Effects and NotTrusted.
+// PlanOf returns the document of p, without Disk, Effects, Flagged and NotTrusted.
 func PlanOf(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Change) []reconcile.Line) *Plan {
-	v := &Plan{PlanDoc: p.Doc(m, explain), Effects: []effects.Effect{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
+	v := &Plan{PlanDoc: p.Doc(m, explain), Effects: []effects.Effect{}, Flagged: []flagged.Text{}, NotTrusted: []trust.Row{}, next: map[reconcile.Address]string{}}
 	words := map[reconcile.Address]string{}
+	skill := meaning.Skills(p)
 	for _, c := range p.Changes {
 		a := c.Target.Resource.Address
 		words[a] = meaning.Of(c)
@@ -58,9 +67,10 @@ func PlanOf(p *reconcile.Plan, m reconcile.PlanMeta, explain func(reconcile.Chan
 	}
 	for _, rows := range [][]reconcile.ChangeDoc{v.Changes, v.Drift} {
 		for i := range rows {
-			rows[i].Meaning = words[rows[i].Address]
+			rows[i].Meaning, rows[i].Skill = words[rows[i].Address], skill(rows[i].Address)
 		}
 	}
+	v.Skills = skillsOf(v.Changes)
 	return v
 }
 
@@ -93,21 +103,11 @@ func Ways(c reconcile.Change) []string {
 		{reconcile.Choice{Adopt: true}, "keep what is there: aisync adopt " + a},
 		{reconcile.Choice{Force: true}, "replace it, with a backup: aisync apply --force --target " + a},
 	} {
-		if decides(way.choice, c) && !(way.choice.Force && len(ways) > 0 && strings.HasPrefix(ways[0], "undo the edit")) {
+		if c.DecidedBy(way.choice) && !(way.choice.Force && len(ways) > 0 && strings.HasPrefix(ways[0], "undo the edit")) {
 			ways = append(ways, way.text)
 		}
 	}
 	return ways
-}
-
-// decides reports whether choice leaves nothing of c undecided.
-func decides(choice reconcile.Choice, c reconcile.Change) bool {
-	for _, l := range c.Leaves {
-		if l.Action == reconcile.Clash && reconcile.Decide(l.Rel, choice).Action == reconcile.Clash {
-			return false
-		}
-	}
-	return true
 }
 
 // isProject reports whether r belongs under the project's heading.
@@ -140,15 +140,29 @@ func wholeText(r reconcile.ChangeDoc) bool {
 	return true
 }
 
-// NewPlan returns the document of p with everything that plan prints.
+// NewPlan returns the document of p with everything that plan prints as JSON.
 func NewPlan(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Request, mode cli.DiffMode) *Plan {
+	return newPlan(ctx, w, p, ask, mode, w.Explain(ctx))
+}
+
+// NewPlanAsText returns the document of p with what its text shows: a short one
+// needs no lines of the new files of a skill, which it counts.
+func NewPlanAsText(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Request, mode cli.DiffMode) *Plan {
 	explain := w.Explain(ctx)
+	if mode == cli.DiffShort {
+		explain = withoutCounted(p, explain)
+	}
+	return newPlan(ctx, w, p, ask, mode, explain)
+}
+
+func newPlan(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Request, mode cli.DiffMode, explain func(reconcile.Change) []reconcile.Line) *Plan {
 	if mode == cli.DiffNone {
 		explain = nil
 	}
 	v := PlanOf(p, w.Meta(p, ask), explain)
 	_, undecided := w.Effects(p)
 	v.Effects = cli.OrEmpty(undecided)
+	v.Flagged = cli.OrEmpty(Flagged(ctx, w, p))
 	v.NotTrusted = cli.OrEmpty(w.NotTrusted(p))
 	if v.Summary.FetchBytes > 0 && w.Spec.Host != nil {
 		v.Disk = disk(w, v.Summary.FetchBytes)

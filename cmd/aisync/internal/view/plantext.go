@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/flagged"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
@@ -25,7 +27,7 @@ type PlanText struct {
 // Render prints v: changes, conflicts, unsupported declarations, effects, notes and
 // totals.
 func (t PlanText) Render(w io.Writer, v *Plan) {
-	t.rows(w, v.Changes, v.next)
+	t.rows(w, v.Changes, v)
 	if t.Unchanged && len(v.unchanged) > 0 {
 		fmt.Fprintln(w, t.Paint.Bold("In order"))
 		for _, a := range v.unchanged {
@@ -36,29 +38,31 @@ func (t PlanText) Render(w io.Writer, v *Plan) {
 	t.conflicts(w, v.Conflicts)
 	t.unsupported(w, v.Unsupported)
 	t.Effects(w, v.Effects)
+	t.Flagged(w, v.Flagged)
 	t.notTrusted(w, v.NotTrusted)
 	t.notes(w, v.Notes)
 	t.totals(w, v)
 }
 
 // rows prints resources: the host's, then the project's, by kind and address.
-func (t PlanText) rows(w io.Writer, rows []reconcile.ChangeDoc, next map[reconcile.Address]string) {
+func (t PlanText) rows(w io.Writer, rows []reconcile.ChangeDoc, v *Plan) {
 	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b reconcile.ChangeDoc) int {
-		if p, q := isProject(a), isProject(b); p != q {
-			if q {
-				return -1
-			}
-			return 1
+	sort.SliceStable(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		switch {
+		case isProject(a) != isProject(b):
+			return isProject(b)
+		case a.Kind != b.Kind:
+			return a.Kind < b.Kind
 		}
-		if c := strings.Compare(a.Kind, b.Kind); c != 0 {
-			return c
-		}
-		return strings.Compare(string(a.Address), string(b.Address))
+		return a.Address < b.Address
 	})
-	for i, r := range rows {
-		if i == 0 || isProject(r) != isProject(rows[i-1]) {
-			if i > 0 {
+	first := true
+	project := false
+	for _, group := range folded(rows, func(r reconcile.ChangeDoc) reconcile.ChangeDoc { return r }) {
+		r := group[0]
+		if first || isProject(r) != project {
+			if !first {
 				fmt.Fprintln(w)
 			}
 			title := t.Host
@@ -66,15 +70,39 @@ func (t PlanText) rows(w io.Writer, rows []reconcile.ChangeDoc, next map[reconci
 				title = t.Project
 			}
 			fmt.Fprintln(w, t.Paint.Bold(termtext.Safe(title)))
+			first, project = false, isProject(r)
 		}
-		t.row(w, r, next[r.Address])
+		if len(group) > 1 {
+			t.skill(w, skillOf(group), v.Flagged)
+			continue
+		}
+		t.row(w, r, flagged.Rules(v.Flagged, r.Address), v.next[r.Address])
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(w)
 	}
 }
 
-func (t PlanText) row(w io.Writer, r reconcile.ChangeDoc, next string) {
+// skill prints one row for the files of s.
+func (t PlanText) skill(w io.Writer, s Skill, texts []flagged.Text) {
+	fmt.Fprintf(w, "  %s %s  %s%s\n", t.Symbol(s.Action), termtext.Safe(string(s.Address)), termtext.Safe(s.Meaning), t.Paint.Dim(from(s.Origin)))
+	s.render(w, t.Paint, t.Diff, t.Command)
+	var rules []string
+	for _, r := range s.rows {
+		rules = append(rules, flagged.Rules(texts, r.Address)...)
+	}
+	t.flaggedRow(w, rules)
+}
+
+// flaggedRow prints which rules found something in a row.
+func (t PlanText) flaggedRow(w io.Writer, rules []string) {
+	slices.Sort(rules)
+	if rules = slices.Compact(rules); len(rules) > 0 {
+		fmt.Fprintln(w, "      "+t.Paint.Red("flagged: "+strings.Join(rules, ", ")+" (below)"))
+	}
+}
+
+func (t PlanText) row(w io.Writer, r reconcile.ChangeDoc, rules []string, next string) {
 	what := r.Meaning
 	short := wholeText(r) && t.Diff != cli.DiffFull
 	if n := len(r.Lines); short && n > 0 {
@@ -90,6 +118,7 @@ func (t PlanText) row(w io.Writer, r reconcile.ChangeDoc, next string) {
 	for _, reason := range reasons(r) {
 		fmt.Fprintln(w, "      because: "+termtext.Safe(reason))
 	}
+	t.flaggedRow(w, rules)
 	if !short {
 		RenderDiff(w, t.Paint, r.Lines, t.Diff, "      ", t.Command)
 	}
@@ -224,6 +253,9 @@ func (t PlanText) totals(w io.Writer, v *Plan) {
 	}
 	if len(more) > 0 {
 		line += " Also " + strings.Join(more, ", ") + "."
+	}
+	if files := inSkills(v.Changes); files != "" {
+		line += " Of these, " + files + "."
 	}
 	fmt.Fprintln(w, t.Paint.Bold(line))
 	if s.FetchBytes > 0 {

@@ -14,6 +14,12 @@ import (
 	"syscall"
 
 	"aisync.dev/aisync/agents/ensemble"
+	"aisync.dev/aisync/agents/keeper"
+	"aisync.dev/aisync/agents/lease"
+	"aisync.dev/aisync/agents/ledger"
+	"aisync.dev/aisync/agents/process"
+	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/cmd/aisync/quick"
 )
 
 // Crashed is a panic of Do, for the rest of the program to report; nil if there
@@ -55,7 +61,9 @@ func Do(words []string, getenv func(string) string, out, err io.Writer) (code in
 	}
 	// Finish what was started in spite of an interrupt: it takes no time.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM)
-	return ensemble.Run(ensemble.Program{Args: words, Out: out, Err: err, Getenv: getenv, Dir: WorkingFolder()}), true
+	return ensemble.Run(ensemble.Program{Args: words, In: os.Stdin, Out: out, Err: err, Getenv: getenv, Dir: WorkingFolder(), Table: process.System(), Runtimes: catalog.Programs, Leases: func(root string) ledger.Leases {
+		return lease.Of(process.System(), root, catalog.Programs, func() keeper.Caller { return quick.Call{Getenv: getenv}.Caller(catalog.Programs())() })
+	}}), true
 }
 
 // WorkingFolder returns the process's working folder, without links: the paths

@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -47,7 +48,7 @@ func adoptToBundle(ctx context.Context, a *cli.App, ask stack.Request, f cli.App
 		a.Hint("next: commit and publish it there, then: aisync lock --update")
 		return nil
 	}
-	return adopt(ctx, a, ask, f) // the files are now what the spec asks for
+	return adopt(ctx, a, ask, f, nil) // the files are now what the spec asks for
 }
 
 // intoBundle writes the edits and reports whether there were any.
@@ -135,6 +136,11 @@ func editOf(ctx context.Context, w *stack.View, c reconcile.Change, folder strin
 	if merge.HasMarkers(live) {
 		return bundleEdit{}, errors.New("has conflict markers; resolve them first")
 	}
+	for _, m := range secret.Find(string(live)) {
+		if line := secret.Line(string(live), m.Start); !bytes.Contains(src, live[m.Start:m.End]) {
+			return bundleEdit{}, fmt.Errorf("line %d holds %s, and a bundle is made for git; take it out, or keep the edit here: aisync adopt without --to-bundle", line, m.Kind)
+		}
+	}
 	e := bundleEdit{dir: dir, path: path, old: src, exec: info.Mode()&0o100 != 0}
 	// The bundle's form may differ from the runtime's: merge the edit into the
 	// bundle's form and check that it transforms into the live file.
@@ -198,7 +204,7 @@ func writeBack(a *cli.App, w *stack.Session, edits []bundleEdit) error {
 		}
 		name := filepath.ToSlash(rel)
 		a.Printf("wrote %s\n", termtext.Safe(e.path))
-		view.PrintDiff(a, merge.Unified("a/"+name, "b/"+name, e.old, e.new))
+		view.PrintDiff(a, secret.MaskText(merge.Unified("a/"+name, "b/"+name, e.old, e.new)))
 	}
 	return nil
 }

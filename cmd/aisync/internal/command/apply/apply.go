@@ -4,7 +4,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -12,13 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/quantity"
-	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -52,11 +49,17 @@ project: what they run, where they send, what they allow, which folders they
 trust. apply asks about each of these effects once, and again when it changes.
 --yes does not answer these questions, --trust does.
 
+It also lists text of pinned sources that attacks the agent that reads it, such as
+hidden characters or a command that sends secrets away, and asks about it. Neither
+--yes nor --trust answers that; --accept with the ID that the plan shows does, for
+these bytes only.
+
 Exit codes: 0 done; 1 error; 2 nothing to do, but there are undecided edits; 3
 done in part; 4 undecided, nothing changed; 5 the plan file is out of date; 6
 another apply is running; 7 network required, but --offline.`,
 		Example: `  $ aisync apply
   $ aisync apply --yes --trust
+  $ aisync apply --accept 0f1e2d3c4b5a
   $ aisync apply tonight.plan`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),
@@ -74,6 +77,7 @@ another apply is running; 7 network required, but --offline.`,
 	f.Register(cmd)
 	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "skip what is undecided or fails, and do the rest")
 	cli.TransferFlags(cmd.Flags(), &ask.Transfer)
+	cmd.Flags().StringSliceVar(&f.Accept, "accept", nil, "approve the flagged text with this `ID`, which the plan shows")
 	cmd.Flags().BoolVar(&f.Trust, "trust", false, "approve everything that programs and git will obey in this project")
 	return cmd
 }
@@ -117,11 +121,15 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 	if err := w.NoteDuplicates(ctx, p); err != nil {
 		return err
 	}
-	shown := view.NewPlan(ctx, w.View, p, ask, mode)
+	shown := view.NewPlanAsText(ctx, w.View, p, ask, mode)
 	if !a.Flags.JSON {
 		view.NewPlanText(a, w.View, "aisync plan", mode).Render(a.Out, shown)
 	}
 	if err := Undecided(a, p, f.KeepGoing); err != nil {
+		return err
+	}
+	p, ask, accepted, err := decideFlagged(ctx, a, w.View, p, ask, &f, shown.Flagged)
+	if err != nil {
 		return err
 	}
 	p, agreed, err := decideEffects(ctx, a, w.View, p, ask, &f)
@@ -138,6 +146,11 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 	}
 	if err := w.Agree(agreed); err != nil {
 		return err
+	}
+	if len(accepted) > 0 {
+		if err := w.Store.Agree(w.FS, reconcile.HostOwner, accepted); err != nil {
+			return err
+		}
 	}
 	if n := len(shown.Effects); n > 0 && len(agreed) > 0 && changing(p) == 0 {
 		a.Hint("Your yes to %s is remembered.", quantity.Count(n, "effect"))
@@ -195,11 +208,17 @@ func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 		onlyDrift = onlyDrift && c.Drift() && !c.Pending()
 	}
 	if onlyDrift {
-		a.Say("aisync: %s edited since the last apply: undo the edit with --restore, or keep it with aisync adopt ADDRESS", countWere(len(open), "resource"))
+		next := "undo the edit with --restore, or keep it with aisync adopt ADDRESS"
+		if !slices.ContainsFunc(open, func(c reconcile.Change) bool { return len(view.Ways(c)) > 0 }) {
+			next = "correct it by hand as described there"
+		} else if !strings.HasPrefix(decisions(open), "--adopt") || !slices.ContainsFunc(open, func(c reconcile.Change) bool { return c.DecidedBy(reconcile.Choice{Restore: true}) }) {
+			next = "decide with the commands shown there"
+		}
+		a.Say("aisync: %s edited since the last apply: %s", countWere(len(open), "resource"), next)
 		return cli.Exit(cli.ExitDiff)
 	}
 	if len(open) == 0 {
-		return advice.Command(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", quantity.Count(len(p.Conflicts), "place"), reconcile.ErrUndecided), "aisync validate")
+		return advice.New(fmt.Errorf("the spec contradicts itself in %s (see above): %w; nothing was changed", quantity.Count(len(p.Conflicts), "place"), reconcile.ErrUndecided), "correct the files named there; aisync plan shows whether all is right then")
 	}
 	var byHand []string
 	if !slices.ContainsFunc(open, func(c reconcile.Change) bool { return !c.Older() }) {
@@ -210,7 +229,7 @@ func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 			byHand = append(byHand, string(c.Target.Resource.Address))
 		}
 	}
-	next := "choose with --adopt, --force, --restore or --merge, or for one: aisync adopt ADDRESS; --keep-going does the rest"
+	next := "decide with " + decisions(open) + "; --keep-going does the rest"
 	switch {
 	case len(byHand) == len(open):
 		next = "no flag decides this: correct it by hand as described there, then run aisync apply again; --keep-going does the rest"
@@ -218,6 +237,50 @@ func Undecided(a *cli.App, p *reconcile.Plan, keepGoing bool) error {
 		next = "correct by hand " + strings.Join(byHand, ", ") + "; for the others " + next
 	}
 	return fmt.Errorf("%s undecided (marked ! above): %w; nothing was changed; %s", countAre(len(open), "resource"), reconcile.ErrUndecided, next)
+}
+
+// decisions names the flags that decide all of open, or some of it, and the command
+// for one address.
+func decisions(open []reconcile.Change) string {
+	var all, some []string
+	for _, d := range []struct {
+		flag   string
+		choice reconcile.Choice
+	}{
+		{"--adopt", reconcile.Choice{Adopt: true}}, {"--force", reconcile.Choice{Force: true}},
+		{"--restore", reconcile.Choice{Restore: true}}, {"--merge", reconcile.Choice{Merge: true}},
+	} {
+		n := 0
+		for _, c := range open {
+			if c.DecidedBy(d.choice) {
+				n++
+			}
+		}
+		if n == len(open) {
+			all = append(all, d.flag)
+		} else if n > 0 {
+			some = append(some, d.flag)
+		}
+	}
+	if len(all) == 0 {
+		return "the commands shown there"
+	}
+	text := joinOr(all)
+	if len(some) > 0 {
+		text += " (" + joinOr(some) + " for some of it)"
+	}
+	if slices.Contains(all, "--adopt") {
+		text += ", or for one: aisync adopt ADDRESS"
+	}
+	return text
+}
+
+// joinOr joins words as a choice.
+func joinOr(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
 }
 
 // countWere returns "1 noun was" or "n nouns were".
@@ -234,112 +297,4 @@ func countAre(n int, noun string) string {
 		return "1 " + noun + " is"
 	}
 	return fmt.Sprintf("%d %ss are", n, noun)
-}
-
-// CarryOut applies p, shows the progress and reports the result. Its error sets the
-// exit code.
-func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Plan, f cli.ApplyFlags, o reconcile.ApplyOptions) error {
-	o.ID, o.KeepGoing, o.Version, o.Ignored = w.ApplyID, f.KeepGoing, cli.VersionText(), w.Ignored
-	bar := a.NewProgress(p)
-	w.Notify = func(format string, args ...any) { bar.Above(func() { a.Say(format, args...) }) }
-	o.Events = func(e reconcile.Event) {
-		bar.Event(e)
-		logEvent(a, e)
-		if a.Flags.Verbose && e.Kind != "progress" {
-			w.Notify("%s", eventText(e))
-		}
-		if a.Flags.JSON {
-			bar.Locked(func() { _ = a.WriteJSONLine(cli.EventLine(e)) })
-		}
-	}
-	w.Engine.Parallel = f.Parallel
-	w.RecordSources(ctx, p)
-	if err := w.IgnoreOwnLayer(ctx); err != nil {
-		return err
-	}
-	res, err := w.Engine.Apply(ctx, w.WriteEnv(o.Events), w.Store, p, o)
-	w.ForgetUnits(ctx, p)
-	bar.Close()
-	if a.Flags.JSON {
-		if err := a.WriteJSONLine(cli.ResultLine(res, err)); err != nil {
-			return err
-		}
-	}
-	err = view.Outcome(a, p, w.PullModels, res, err)
-	if err == nil && len(w.LeftOut) == 0 {
-		if err := reportMarkers(a, p); err != nil {
-			return err
-		}
-		if err := reportUnknown(a, p, len(res.Done)); err != nil || f.Waiting == 0 {
-			return err
-		}
-		a.Say("aisync: %s for your yes; programs obey the files that are already there", effects.Waiting(f.Waiting))
-		return cli.Exit(cli.ExitPartial)
-	}
-	if err != nil {
-		return err
-	}
-	if len(w.PullModels) > 0 && len(res.Done) == 0 {
-		return errors.Join(w.LeftOut...) // models pull asks for nothing else
-	}
-	for _, e := range w.LeftOut {
-		a.Say("aisync: %s", termtext.Safe(e.Error()))
-	}
-	return cli.Exit(cli.ExitPartial)
-}
-
-// reportUnknown names the resources that could not be observed and were left alone.
-func reportUnknown(a *cli.App, p *reconcile.Plan, done int) error {
-	code := 0
-	for _, c := range p.Changes {
-		if c.Action != reconcile.Unclear {
-			continue
-		}
-		a.Say("aisync: %s: not done: cannot be observed: %s", termtext.Safe(string(c.Target.Resource.Address)), termtext.Safe(c.Before.Reason))
-		if code = cli.ExitError; done > 0 {
-			code = cli.ExitPartial
-		}
-	}
-	if code == 0 {
-		return nil
-	}
-	return cli.Exit(code)
-}
-
-// reportMarkers names the files in which a merge left conflict markers.
-func reportMarkers(a *cli.App, p *reconcile.Plan) error {
-	var files []string
-	for _, c := range p.Changes {
-		for _, l := range c.Leaves {
-			if l.MergeBoth && !l.Rel.CanMerge {
-				files = append(files, string(c.Target.Resource.Address))
-			}
-		}
-	}
-	if len(files) == 0 {
-		return nil
-	}
-	a.Say("aisync: %s has conflict markers; resolve them, then run: aisync apply", termtext.Safe(strings.Join(files, ", ")))
-	return cli.Exit(cli.ExitDiff)
-}
-
-// eventText returns an event as --verbose shows it.
-func eventText(e reconcile.Event) string {
-	text := e.Kind + " " + termtext.Safe(strings.TrimSpace(string(e.Action)+" "+string(e.Address)))
-	if e.Err != nil {
-		text += ": " + termtext.Safe(e.Err.Error())
-	}
-	return text
-}
-
-// logEvent writes an event to the log.
-func logEvent(a *cli.App, e reconcile.Event) {
-	if e.Kind == "progress" {
-		return
-	}
-	reason := ""
-	if e.Err != nil {
-		reason = e.Err.Error()
-	}
-	a.Log(e.Kind, "address", string(e.Address), "action", strings.TrimSpace(string(e.Action)), "error", reason)
 }

@@ -29,7 +29,7 @@ func decideEffects(ctx context.Context, a *cli.App, w *stack.View, p *reconcile.
 		if err := w.EffectsUnchanged(p); err != nil {
 			return nil, nil, err
 		}
-		ask.Hold, f.KeepGoing, f.Waiting = effects.Hold(all, undecided), true, len(undecided)
+		ask.Hold, f.KeepGoing, f.Waiting = both(ask.Hold, effects.Hold(all, undecided)), true, len(undecided)
 		p, err := w.Plan(ctx, ask)
 		if err == nil {
 			w.Effects(p) // update them

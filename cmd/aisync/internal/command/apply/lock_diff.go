@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"strings"
-
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
@@ -19,24 +17,7 @@ func printSourceDiff(a *cli.App, d pin.Diff, mode cli.DiffMode) {
 	t := view.PlanText{Paint: a.Paint()}
 	for _, f := range d.Files {
 		a.Printf("  %s %s\n", t.Symbol(reconcile.Action(f.Action)), termtext.Safe(f.File))
-		view.RenderDiff(a.Out, a.Paint(), diffLinesOf(f.Diff), mode, "      ", "aisync lock --update")
+		t.Findings(a.Out, f.File, f.Flagged, "      ")
+		view.RenderDiff(a.Out, a.Paint(), view.DiffLinesOf(f.Diff), mode, "      ", "aisync lock --update")
 	}
-}
-
-// diffLinesOf returns the lines of a unified diff without those that name the files.
-func diffLinesOf(diff string) []reconcile.Line {
-	var out []reconcile.Line
-	for line := range strings.Lines(diff) {
-		line = strings.TrimRight(line, "\r\n")
-		switch {
-		case strings.HasPrefix(line, "--- a/"), strings.HasPrefix(line, "+++ b/"):
-		case strings.HasPrefix(line, "@@"):
-			out = append(out, reconcile.Line{Op: '@', Text: line})
-		case line != "" && strings.ContainsAny(line[:1], "+- "):
-			out = append(out, reconcile.Line{Op: line[0], Text: line[1:]})
-		case line != "":
-			out = append(out, reconcile.Line{Op: ' ', Text: line})
-		}
-	}
-	return out
 }

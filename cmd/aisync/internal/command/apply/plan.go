@@ -78,7 +78,11 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 	if err := w.NoteDuplicates(ctx, p); err != nil {
 		return err
 	}
-	shown := view.NewPlan(ctx, w, p, ask, mode)
+	show := view.NewPlanAsText
+	if a.Flags.JSON || out != "" {
+		show = view.NewPlan
+	}
+	shown := show(ctx, w, p, ask, mode)
 	if out != "" {
 		if err := writePlanFile(a, out, shown.PlanDoc); err != nil {
 			return err

@@ -49,6 +49,7 @@ Where user and project scope differ, the user's comes first.
 Hooks are native (the program runs them), by a wrapper (aisync's launcher runs them),
 or manual (you run them).
 `)
+	agentHooksTable(&b, list)
 	for _, r := range list {
 		adapterSection(&b, r)
 	}

@@ -18,6 +18,7 @@ import (
 // Command builds the command doctor.
 func Command(a *cli.App) *cobra.Command {
 	var o doctor.Options
+	var start bool
 	var long strings.Builder
 	long.WriteString(`Checks that everything the specs ask for works here, and names a fix for each
 problem. It changes nothing. It connects only to the servers that the spec
@@ -27,7 +28,10 @@ took.
 
 With --deep the agent programs run their own checks without a network, and each
 that talks to a server of the spec answers a prompt with access to that server
-alone. Programs may write into their own folders when started.
+alone. Programs may write into their own folders when started. It lists the MCP
+servers of the specs and asks whether to start them; they do what they do, with
+your rights, and are ended when they have named their tools. --start-servers
+answers with yes.
 
 `)
 	for _, c := range doctor.Checks() {
@@ -50,13 +54,43 @@ alone. Programs may write into their own folders when started.
 			}
 			a.SayNewRoot(p)
 			e := doctor.Open(cmd.Context(), a.Machine(p), o)
+			if err := askToStart(a, e, o.Deep, start); err != nil {
+				return err
+			}
 			return report(a, doctor.Examine(cmd.Context(), e, e.Checks()))
 		},
 	}
 	cmd.Flags().BoolVar(&o.Deep, "deep", false, "read every byte of what can be verified, such as models, and run the programs' own checks")
+	cmd.Flags().BoolVar(&start, "start-servers", false, "with --deep: start the MCP servers of the specs without asking")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give a server `TIME` for each answer (default: 10s to name its models, 3m to a prompt)")
 	cmd.Flags().BoolVar(&o.NoPrompt, "no-prompt", false, "send no prompt to a model, which may have to be loaded first")
 	return cmd
+}
+
+// askToStart starts the servers of the specs in the checks of e if the person
+// wants that. Without a terminal and the flag, none is.
+func askToStart(a *cli.App, e *doctor.Env, deep, start bool) error {
+	if !deep {
+		if start {
+			return cli.Usagef("--start-servers needs --deep")
+		}
+		return nil
+	}
+	list := e.MCPServers()
+	if !start && len(list) > 0 && a.Terminal() && !a.Flags.JSON && !a.Flags.Offline {
+		a.Say("MCP servers of the specs:")
+		for _, m := range list {
+			a.Say("%s", a.Hang("  "+m.Name+"  ", termtext.Safe(m.Line)))
+		}
+		var err error
+		if start, err = a.Ask("Start them to see whether they name their tools?"); err != nil {
+			return err
+		}
+	}
+	if start {
+		e.StartServers(list)
+	}
+	return nil
 }
 
 // report prints the results and returns the exit code as an error.
@@ -76,9 +110,14 @@ func report(a *cli.App, results []doctor.Result) error {
 			if r.Took > 0 {
 				doc += fmt.Sprintf(" (%.1f s)", r.Took)
 			}
-			a.Printf("%s %-20s %s\n", mark(a, r.Result), r.Name, a.Paint().Dim(doc))
+			head := fmt.Sprintf("%s %-20s ", mark(a, r.Result), r.Name)
+			a.Printf("%s%s\n", head, a.Paint().Dim(strings.TrimPrefix(a.Hang(head, doc), head)))
 			for _, f := range r.Findings {
-				a.Printf("  %s %s\n", mark(a, f.Level), strings.ReplaceAll(termtext.SafeLines(f.What), "\n", "\n         "))
+				what := strings.Split(termtext.SafeLines(f.What), "\n")
+				a.Printf("%s\n", a.Hang("  "+mark(a, f.Level)+" ", what[0]))
+				for _, more := range what[1:] {
+					a.Printf("         %s\n", more)
+				}
 				if f.Fix != "" {
 					a.Printf("         fix: %s\n", strings.ReplaceAll(termtext.SafeLines(f.Fix), "\n", "\n         "))
 				}

@@ -16,12 +16,12 @@ import (
 
 // AddCommand builds the command add.
 func AddCommand(a *cli.App) *cobra.Command {
-	cmd := cli.GroupCommand("add", "add a runtime, bundle, model, service or MCP server to a spec", `Writes an entry into the spec of the project or the host, beside entries of its
+	cmd := cli.GroupCommand("add", "add a runtime, bundle, skill, plugin, model, service or MCP server to a spec", `Writes an entry into the spec of the project or the host, beside entries of its
 kind, and keeps every other byte: comments, order, line breaks. It checks the
 resulting spec before it writes. An entry that exists stays; one that exists
 with other values is an error.`,
-		"  $ aisync add runtime codex\n  $ aisync add bundle rulesets//python --source ../rulesets\n  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add model qwen3-8b --quant auto --dry-run")
-	for _, sub := range []func(*cli.App) *cobra.Command{addRuntimeCommand, addBundleCommand, addModelCommand, addServiceCommand, addMCPCommand} {
+		"  $ aisync add runtime codex\n  $ aisync add bundle rulesets//python --source ../rulesets\n  $ aisync add skill anthropics/skills pdf docx\n  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add model qwen3-8b --quant auto --dry-run")
+	for _, sub := range []func(*cli.App) *cobra.Command{addRuntimeCommand, addBundleCommand, addSkillCommand, addPluginCommand, addModelCommand, addServiceCommand, addMCPCommand} {
 		cmd.AddCommand(sub(a))
 	}
 	return cmd
@@ -92,49 +92,6 @@ func (e *Editing) AddRuntime(id string, given bool, value string) error {
 		}
 	}
 	return e.Files.Append(edit.String(id), "runtimes")
-}
-
-func addModelCommand(a *cli.App) *cobra.Command {
-	var f EditFlags
-	var quant, fit string
-	var context int
-	cmd := &cobra.Command{
-		Use:   "model ID",
-		Short: "add a model to the host",
-		Long: `Adds a model of the catalog, or of your own entries, to the host's spec. For a
-model with several quantizations the default of --quant is auto: the best that
-fits this machine, chosen once and pinned.`,
-		Example:     "  $ aisync add model qwen3-coder-30b --context 32768",
-		Annotations: map[string]string{"effect": "writes"},
-		Args:        cli.ExactArgs(1, "the id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeSpec(cmd.Context(), a, KindOf("model"), f, func(e *Editing) error {
-				m, ok := e.index.Model(args[0])
-				if !ok {
-					return nearest.Unknown("model", args[0], catalog.ModelIDs(e.index.Models()))
-				}
-				var quants []string
-				for _, q := range m.Quants {
-					quants = append(quants, q.Name)
-				}
-				if quant != "" && quant != "auto" && !slices.Contains(quants, quant) {
-					return nearest.Unknown("quantization", quant, append(quants, "auto"))
-				}
-				q := quant
-				if q == "" && len(quants) > 1 {
-					q = "auto"
-				}
-				value := edit.Struct(edit.Text("quant", q), edit.Number("context", context), edit.Text("fit", fit))
-				return e.Put("model "+m.ID, quant != "" || context != 0 || fit != "", value, "models", m.ID)
-			})
-		},
-		ValidArgsFunction: completeCatalog(a, func(e *Editing) []string { return catalog.ModelIDs(e.index.Models()) }, "model"),
-	}
-	f.register(cmd)
-	cmd.Flags().StringVar(&quant, "quant", "", "`NAME` of a quantization, or auto")
-	cmd.Flags().IntVar(&context, "context", 0, "plan its memory for a context of `TOKENS`")
-	cmd.Flags().StringVar(&fit, "fit", "", "`ignore`: do not warn if it does not fit")
-	return cmd
 }
 
 // completeCatalog completes the names of a kind in the catalog.

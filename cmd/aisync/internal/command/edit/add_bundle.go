@@ -28,7 +28,7 @@ func addBundleCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bundle NAME",
 		Short: "add the rules, skills and hooks of a bundle to a host or a project",
-		Long: `In a project, NAME is SOURCE//LANGUAGE, SOURCE//. for the generic part alone, or
+		Long: `In a project, NAME is SOURCE//LANGUAGE, SOURCE//. for the source alone, or
 a bare LANGUAGE that one source has; --source adds the source too. With --team
 it names a team's bundle. The command checks that a source in a folder has the
 bundle; it fetches no other source.
@@ -60,7 +60,7 @@ location.`,
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&source, "source", "", "the bundle's location: a folder, git::`URL`?ref=… or the URL of an archive")
+	cmd.Flags().StringVar(&source, "source", "", "the bundle's location: owner/repo, a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().StringSliceVar(&partNames, "parts", nil, "add only these `PARTS` of a host's bundle: rules, skills, hooks")
 	cmd.Flags().BoolVar(&team, "team", false, "add a team's bundle instead of a language")
 	return cmd
@@ -75,12 +75,16 @@ func (e *Editing) addBundle(ctx context.Context, name, url string, team bool) er
 	}
 	sources := slices.Clone(p.Sources)
 	if url != "" {
+		at, err := bundle.Address(url, p.Dir)
+		if err != nil {
+			return cli.Usagef("--source %s: %v", termtext.Safe(url), err)
+		}
 		known := slices.IndexFunc(sources, func(s spec.Source) bool {
-			return s.URL == url && (source == "" || s.Name == source)
+			return s.URL == at && (source == "" || s.Name == source)
 		})
 		if known < 0 {
 			if source == "" {
-				source = NameOfSource(url)
+				source = NameOfSource(at)
 			}
 			if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == source }); i >= 0 {
 				return advice.New(fmt.Errorf("source %s exists with another location: %s", source, sources[i].Pos), "give this one another name: aisync add bundle OTHER//"+part+" --source "+shellquote.Terminal(url))
@@ -88,7 +92,7 @@ func (e *Editing) addBundle(ctx context.Context, name, url string, team bool) er
 			if err := e.Files.Add(edit.String(url), "sources", source); err != nil {
 				return err
 			}
-			sources = append(sources, spec.Source{Name: source, URL: url, Dir: p.Dir})
+			sources = append(sources, spec.Source{Name: source, URL: at, Dir: p.Dir})
 		} else {
 			source = sources[known].Name
 		}

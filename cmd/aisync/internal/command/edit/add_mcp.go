@@ -7,24 +7,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/effects"
-	"aisync.dev/aisync/app/gather"
+	"aisync.dev/aisync/app/mcpserver"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
-	"aisync.dev/aisync/schema/edit"
+	"aisync.dev/aisync/schema/spec"
 )
 
 func addMCPCommand(a *cli.App) *cobra.Command {
 	var f EditFlags
-	var url string
+	var m serverFlags
 	var env, header valueFlags
+	var r registryFlags
 	cmd := &cobra.Command{
 		Use:   "mcp NAME [-- COMMAND ARG...]",
 		Short: "add an MCP server to the runtimes of a host or a project",
-		Long: `Adds a server of the Model Context Protocol: a command after --, or --url for a
-remote server. Keep secrets out of the spec: --env-from NAME=VARIABLE reads the
-value from the environment when it is needed, --env-file NAME=PATH from a file.`,
-		Example:     "  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add mcp tracker --env-from TRACKER_TOKEN -- npx -y tracker-mcp\n  $ aisync add mcp docs --url https://example.org/mcp --header-from Authorization=DOCS_AUTH",
+		Long: `Adds a server of the Model Context Protocol: a command after --, --url for a
+remote server, or one of a registry by its name there. Keep secrets out of the spec: --env-from NAME=VARIABLE reads the
+value from the environment when it is needed, --env-file NAME=PATH from a file,
+and ${VARIABLE} within a value stands for a variable, such as
+--header 'Authorization=Bearer ${TOKEN}'. Every program gets the server in its own
+form; aisync plan names what one has no place for. A value that is a secret is
+not written: the spec names a variable instead.
+
+A name with a slash, such as io.github.acme/notes or io.github.acme/notes@1.0.0,
+is looked up in the MCP registry. The first package that npx, uvx, docker or dnx
+can start counts, else the first remote server; --package chooses another. Its
+exact version goes into the spec. --arg gives the arguments that the server asks
+for: aisync show mcp NAME lists them. What the registry said is kept for the time
+without a network.`,
+		Example:     "  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add mcp tracker --env-from TRACKER_TOKEN -- npx -y tracker-mcp\n  $ aisync add mcp docs --url https://example.org/mcp --header-from Authorization=DOCS_AUTH\n  $ aisync add mcp io.github.acme/notes --arg dir=./notes --env-from NOTES_TOKEN\n  $ aisync add mcp slow --start-timeout 60 --deny-tool delete --runtime codex -- uvx slow-mcp",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,35 +45,45 @@ value from the environment when it is needed, --env-file NAME=PATH from a file.`
 			if len(args) > 1 {
 				command, rest = args[1], args[2:]
 			}
-			envText, err := env.text("env", a)
+			server, err := m.server(command, rest)
 			if err != nil {
 				return err
 			}
-			headers, err := header.text("header", a)
-			if err != nil {
+			if err := refuseSecrets(args[0], rest, server.URL); err != nil {
+				return err
+			}
+			if server.Env, err = env.list("env", a); err != nil {
+				return err
+			}
+			if server.Headers, err = header.list("header", a); err != nil {
+				return err
+			}
+			if mcpserver.IsSource(args[0]) {
+				return r.add(cmd.Context(), a, args[0], server, f)
+			}
+			if err := r.none(cmd); err != nil {
 				return err
 			}
 			return changeSpec(cmd.Context(), a, KindOf("mcp"), f, func(e *Editing) error {
-				given := command != "" || url != ""
+				given := command != "" || server.URL != ""
 				if !given && len(e.Files.Find("mcp", args[0])) == 0 {
 					return cli.Usagef("add mcp: missing the command or the address: aisync add mcp %s -- COMMAND, or --url URL", shellquote.Terminal(args[0]))
 				}
 				if given {
-					e.server = effects.Server{Name: args[0], URL: url, Words: slices.Concat(env.words(), header.words())}
+					e.server = effects.Server{Name: args[0], URL: server.URL, Words: slices.Concat(env.words(), header.words(), m.words())}
 					if command != "" {
 						e.server.Command = append([]string{command}, rest...)
 					}
 				}
-				value := edit.Struct(edit.Text("command", command), edit.Texts("args", rest), edit.Text("url", url),
-					edit.Field{Name: "env", Value: envText}, edit.Field{Name: "headers", Value: headers})
-				return e.Put("mcp "+args[0], given, value, "mcp", args[0])
+				return e.Put("mcp "+args[0], given, ServerText(server), "mcp", args[0])
 			})
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&url, "url", "", "`URL` of a remote server")
+	m.register(cmd)
 	env.register(cmd, "env", "its environment")
 	header.register(cmd, "header", "the headers of a remote server")
+	r.register(cmd)
 	return cmd
 }
 
@@ -88,18 +110,18 @@ func (v *valueFlags) words() []string {
 	return out
 }
 
-// text returns the values as a CUE struct, "" without any.
-func (v *valueFlags) text(flag string, a *cli.App) (string, error) {
-	var fields []edit.Field
+// list returns the values in the form of a spec.
+func (v *valueFlags) list(flag string, a *cli.App) ([]spec.EnvVar, error) {
+	if err := v.keepOut(flag, a); err != nil {
+		return nil, err
+	}
+	var out []spec.EnvVar
 	for _, s := range v.plain {
 		name, value, err := assignment(flag, s)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if gather.LooksSecret(name) {
-			a.Say("aisync: warning: the value of %s is written into the spec; --%s-from %s=VARIABLE keeps it out", termtext.Safe(name), flag, termtext.Safe(name))
-		}
-		fields = append(fields, edit.Field{Name: name, Value: edit.String(value)})
+		out = append(out, spec.EnvVar{Name: name, Value: value})
 	}
 	for _, s := range v.from {
 		if !strings.Contains(s, "=") {
@@ -107,24 +129,21 @@ func (v *valueFlags) text(flag string, a *cli.App) (string, error) {
 		}
 		name, variable, err := assignment(flag+"-from", s)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		fields = append(fields, edit.Field{Name: name, Value: edit.Struct(edit.Text("env", variable))})
+		out = append(out, spec.EnvVar{Name: name, Secret: &spec.Secret{Env: variable}})
 	}
 	for _, s := range v.file {
 		name, file, err := assignment(flag+"-file", s)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		fields = append(fields, edit.Field{Name: name, Value: edit.Struct(edit.Text("file", file))})
+		out = append(out, spec.EnvVar{Name: name, Secret: &spec.Secret{File: file}})
 	}
-	if len(fields) == 0 {
-		return "", nil
-	}
-	for i, f := range fields {
-		if slices.ContainsFunc(fields[:i], func(o edit.Field) bool { return o.Name == f.Name }) {
-			return "", cli.Usagef("--%s: %s is given twice", flag, termtext.Safe(f.Name))
+	for i, v := range out {
+		if slices.ContainsFunc(out[:i], func(o spec.EnvVar) bool { return o.Name == v.Name }) {
+			return nil, cli.Usagef("--%s: %s is given twice", flag, termtext.Safe(v.Name))
 		}
 	}
-	return edit.Struct(fields...), nil
+	return out, nil
 }

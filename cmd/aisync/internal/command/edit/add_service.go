@@ -100,7 +100,7 @@ func (s *serviceFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&s.port, "port", 0, "listen on `PORT`, 1024 or higher")
 	flags.IntVar(&s.context, "context", 0, "context length in `TOKENS`")
 	flags.IntVar(&s.parallel, "parallel", 0, "serve `CONVERSATIONS` at a time, each with its own context (default 1)")
-	flags.StringVar(&s.backend, "backend", "", "compute with `BACKEND`: vulkan, rocm, cuda, cpu (default: chosen for the machine)")
+	flags.StringVar(&s.backend, "backend", "", "compute with `BACKEND`: vulkan, rocm, cuda, sycl, metal, cpu (default: chosen for the machine)")
 	flags.IntVar(&s.layers, "gpu-layers", 0, "put `LAYERS` on the GPU (default: chosen for the machine)")
 	flags.StringVar(&s.template, "chat-template", "", "use the chat template `NAME` of llama-server, or a file that starts with ~/ or /")
 	flags.StringArrayVar(&s.args, "arg", nil, "pass `ARGUMENT` to llama-server; may be repeated: --arg=--threads --arg=8")

@@ -3,9 +3,11 @@
 package edit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,14 +16,17 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/internal/secret"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema"
@@ -45,6 +50,11 @@ type Editing struct {
 	gone   []listed          // what was removed
 	move   *adapter.Move     // of the project's notes; nil: none
 	server effects.Server    // the MCP server that was typed; no name: none
+
+	checked map[string][]byte // the changed texts that Check last found valid
+	after   *spec.Spec        // the spec with these
+
+	written func(fsys.FS) // what is done after the spec was written; nil: nothing
 }
 
 // EditFlags holds the flags of every command that edits a spec.
@@ -158,7 +168,11 @@ func (e *Editing) Put(what string, given bool, value string, path ...string) err
 		e.there(what, at[0])
 		return nil
 	}
-	return advice.New(fmt.Errorf("%s exists with other values: %s", what, at[0]), "change it there, or remove it first: aisync remove "+what)
+	hint := "change it there, or remove it first: aisync remove " + what
+	if strings.HasPrefix(what, "source ") { // which no command removes
+		hint = "change it there, and the bundles that name it"
+	}
+	return advice.New(fmt.Errorf("%s exists with other values: %s", what, at[0]), hint)
 }
 
 func (e *Editing) there(what string, at spec.Position) {
@@ -184,16 +198,23 @@ type EditFile struct {
 func (e *Editing) Diffs() []EditFile {
 	out := []EditFile{}
 	for _, f := range e.Files.Changed() {
-		out = append(out, EditFile{f.Name, merge.Unified(f.Name, f.Name, e.old[e.paths[f.Name]], f.Text)})
+		out = append(out, EditFile{f.Name, secret.MaskText(merge.Unified(f.Name, f.Name, e.old[e.paths[f.Name]], f.Text))})
 	}
 	return out
 }
 
 // Check returns the changed texts by path, or an error if they make the spec invalid.
+// The second time it says of the same texts what it said before.
 func (e *Editing) Check(ctx context.Context, k Kind) (map[string][]byte, error) {
 	texts := map[string][]byte{}
 	for _, f := range e.Files.Changed() {
+		if err := newSecret(f.Name, string(e.old[e.paths[f.Name]]), string(f.Text)); err != nil {
+			return nil, err
+		}
 		texts[e.paths[f.Name]] = f.Text
+	}
+	if e.after != nil && maps.EqualFunc(texts, e.checked, bytes.Equal) {
+		return texts, nil
 	}
 	after, err := e.load(ctx, texts)
 	if err != nil {
@@ -203,12 +224,24 @@ func (e *Editing) Check(ctx context.Context, k Kind) (map[string][]byte, error) 
 		}
 		return nil, errors.Join(all...)
 	}
+	if len(e.gone) > 0 {
+		if err := e.yields(ctx, after); err != nil && e.yields(ctx, e.spec) == nil {
+			return nil, fmt.Errorf("nothing was written: %w", err)
+		}
+	}
 	for _, l := range e.gone {
 		if slices.ContainsFunc(k.listed(after, e.Scope), func(o listed) bool { return o.name == l.name }) {
 			return nil, byHand(l)
 		}
 	}
+	e.checked, e.after = texts, after
 	return texts, nil
+}
+
+// yields returns an error if a bundle of s would give its runtimes nothing, as far as
+// the sources on this machine tell. No plan can be made of such a spec.
+func (e *Editing) yields(ctx context.Context, s *spec.Spec) error {
+	return yield.Check(ctx, yield.Spec{Host: s.Host, Project: s.Project, Runtimes: catalog.With(s.Catalog).Runtimes(), Sources: e.App.Machine(e.Places).OwnSources()})
 }
 
 // finish checks the changed spec, writes it unless --dry-run and shows the difference.
@@ -247,6 +280,21 @@ func (e *Editing) finish(ctx context.Context, k Kind) error {
 	return nil
 }
 
+// finishPinned is finish, and keeps what r pinned for the spec.
+func (e *Editing) finishPinned(ctx context.Context, k Kind, s *stack.Session, r *pin.Resolver) error {
+	if err := e.finish(ctx, k); err != nil || e.Flags.DryRun {
+		return err
+	}
+	res, err := r.Result()
+	if err != nil {
+		return err
+	}
+	for lock, pins := range res.Pins {
+		lock.Set(pins)
+	}
+	return s.SaveLocks(ctx)
+}
+
 // Write replaces the files that were read by texts. A spec that is a link, as dotfile
 // managers make them, is written at its target.
 func (e *Editing) Write(texts map[string][]byte) error {
@@ -266,6 +314,9 @@ func (e *Editing) Write(texts map[string][]byte) error {
 		if err := disk.Replace(fsys.LogicalPath(real), fsys.Content{Bytes: text}, fsys.Expect{Digest: fsys.Digest(e.old[path])}, nil); err != nil {
 			return fmt.Errorf("write %s: %w", real, err)
 		}
+	}
+	if e.written != nil {
+		e.written(disk)
 	}
 	return disk.Flush()
 }

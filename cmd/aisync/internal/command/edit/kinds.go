@@ -5,6 +5,7 @@ import (
 
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -21,6 +22,10 @@ type listed struct {
 	path []string // of its field, or nil
 	in   []string // of the list that contains it, or nil
 	pos  spec.Position
+
+	element string // of that list; "": name
+	source  string // of which it is a part, or which it is; "": none
+	also    string // another name of it; "": none
 }
 
 var kinds = []Kind{
@@ -42,6 +47,25 @@ var kinds = []Kind{
 		}
 		for _, b := range s.Host.Bundles {
 			out = append(out, listed{name: b.Name, path: []string{"bundles", b.Name}, pos: b.Pos})
+		}
+		return out
+	}},
+	{"skill", false, func(s *spec.Spec, where stack.Scope) (out []listed) {
+		for _, src := range sourcesIn(s, where) {
+			if src.Pick == nil {
+				continue
+			}
+			for _, name := range src.Pick.Skills {
+				out = append(out, listed{name: src.Name + "//" + name, in: []string{sourcesField(where), src.Name, "skills"}, pos: src.Pos, element: name, source: src.Name})
+			}
+		}
+		return out
+	}},
+	{"plugin", false, func(s *spec.Spec, where stack.Scope) (out []listed) {
+		for _, src := range sourcesIn(s, where) {
+			if src.From != "" || bundle.Remote(src.URL) && src.Pick.Parts() == 0 {
+				out = append(out, listed{name: src.Name, path: []string{sourcesField(where), src.Name}, pos: src.Pos, source: src.Name, also: src.From})
+			}
 		}
 		return out
 	}},
@@ -69,6 +93,25 @@ var kinds = []Kind{
 		}
 		return out
 	}},
+}
+
+// sourcesIn returns the sources of a spec, and sourcesField the field that has them.
+func sourcesIn(s *spec.Spec, where stack.Scope) []spec.Source {
+	if where == stack.ScopeProject {
+		return s.Project.Sources
+	}
+	var out []spec.Source
+	for _, b := range s.Host.Bundles {
+		out = append(out, bundle.OfHost(b, s.Host.Dir))
+	}
+	return out
+}
+
+func sourcesField(where stack.Scope) string {
+	if where == stack.ScopeProject {
+		return "sources"
+	}
+	return "bundles"
 }
 
 func bundlesIn(list string, refs []spec.BundleRef) []listed {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/bundle/lint"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
@@ -24,17 +25,21 @@ type lintDoc struct {
 
 // LintCommand builds the command lint.
 func LintCommand(a *cli.App) *cobra.Command {
-	strict := false
+	strict, format := false, "text"
 	cmd := &cobra.Command{
 		Use:   "lint [DIR]",
-		Short: "check a bundle source before publishing it",
+		Short: "check a bundle source before publishing it, or what agents read in a project",
 		Long: `Reads the bundle source in DIR (default: this folder) and prints problems as
 file:line: level: what (check). It needs no spec, no home and no network, and
 writes nothing. It skips lines that contain "aisync-lint: ignore".
 
+The checks from hidden-text on look for text that attacks the agent that reads
+it. In a project they look at what agents read there: rules, notes, skills,
+hooks, servers, commands and subagents; the other checks are for sources.
+
 ` + checksText() + `
 Exit codes: 0 no errors; 1 errors, or with --strict warnings.`,
-		Example:     "  $ aisync lint\n  $ aisync lint ../rulesets --json",
+		Example:     "  $ aisync lint\n  $ aisync lint ../rulesets --json\n  $ aisync lint --format sarif > lint.sarif",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -42,9 +47,10 @@ Exit codes: 0 no errors; 1 errors, or with --strict warnings.`,
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return runLint(a, dir, strict)
+			return runLint(a, dir, format, strict)
 		},
 	}
+	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the report: text, json, sarif")
 	cmd.Flags().BoolVar(&strict, "strict", false, "exit 1 for warnings too")
 	return cmd
 }
@@ -53,12 +59,17 @@ Exit codes: 0 no errors; 1 errors, or with --strict warnings.`,
 func checksText() string {
 	var b strings.Builder
 	for _, c := range lint.Checks {
-		fmt.Fprintf(&b, "  %-15s %s\n", c.Name, c.Doc)
+		fmt.Fprintf(&b, "  %-22s %s\n", c.Name, c.Doc)
 	}
 	return b.String()
 }
 
-func runLint(a *cli.App, dir string, strict bool) error {
+func runLint(a *cli.App, dir, format string, strict bool) error {
+	switch format {
+	case "text", "json", "sarif":
+	default:
+		return cli.Usagef("--format %q: want text, json or sarif", format)
+	}
 	findings, err := lint.Dir(dir)
 	if err != nil {
 		return err
@@ -71,11 +82,16 @@ func runLint(a *cli.App, dir string, strict bool) error {
 			doc.Warnings++
 		}
 	}
-	if a.Flags.JSON {
+	switch {
+	case format == "sarif":
+		if err := a.WriteJSON(view.LintSARIF(cli.VersionText(), dir, findings)); err != nil {
+			return err
+		}
+	case a.Flags.JSON || format == "json":
 		if err := a.WriteJSON(doc); err != nil {
 			return err
 		}
-	} else {
+	default:
 		printFindings(a, doc)
 	}
 	if doc.Errors > 0 || strict && doc.Warnings > 0 {

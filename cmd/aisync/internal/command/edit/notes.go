@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -93,7 +94,7 @@ func (e *Editing) moveNotes(m *adapter.Move) error {
 	}
 	for _, name := range append([]string{m.From}, m.Equal...) {
 		from, expect, _, err := at(name)
-		if err == nil && adapter.NoLinks(p.Project) {
+		if err == nil && gitrepo.NoLinks(p.Project) {
 			err = disk.Replace(from, fsys.Content{Bytes: []byte("@" + adapter.Beside(name, m.To) + "\n")}, expect, nil)
 		} else if err == nil {
 			err = disk.Symlink(from, adapter.Beside(name, m.To), expect, nil)

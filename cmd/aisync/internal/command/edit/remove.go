@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +16,9 @@ import (
 
 // RemoveCommand builds the command remove.
 func RemoveCommand(a *cli.App) *cobra.Command {
-	cmd := cli.GroupCommand("remove", "remove a runtime, bundle, model, service or MCP server from a spec", `Removes an entry, with the comment above it, from the spec of the project or the
+	cmd := cli.GroupCommand("remove", "remove a runtime, bundle, skill, plugin, model, service or MCP server from a spec", `Removes an entry, with the comment above it, from the spec of the project or the
 host, and keeps every other byte. It checks the resulting spec before it writes.
-The next apply removes what was made from the entry.`, "  $ aisync remove runtime codex\n  $ aisync remove bundle rulesets//python\n  $ aisync remove mcp notes --dry-run")
+The next apply removes what was made from the entry.`, "  $ aisync remove runtime codex\n  $ aisync remove bundle rulesets//python\n  $ aisync remove skill pdf\n  $ aisync remove plugin superpowers\n  $ aisync remove mcp notes --dry-run")
 	for _, k := range kinds {
 		cmd.AddCommand(removeOne(a, k))
 	}
@@ -33,6 +34,7 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         k.name + " NAME...",
 		Short:       "remove " + article(what) + " from a spec",
+		Long:        removing[k.name],
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +44,7 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 						return err
 					}
 				}
-				return nil
+				return e.afterRemoval(cmd.Context(), k)
 			})
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -55,6 +57,17 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 	}
 	f.register(cmd)
 	return cmd
+}
+
+// removing says more of the kinds that need it.
+var removing = map[string]string{
+	"skill": `Removes skills from those that the spec takes of a source, as aisync add skill
+wrote them: NAME, or SOURCE//NAME where several sources have one. With the last of
+them the source goes too, with its bundles and its pin in aisync.lock. It says what
+the next apply removes.`,
+	"plugin": `Removes a plugin, as aisync add plugin wrote it: its source, the bundles of it, and
+its pin in aisync.lock. NAME is its name in the spec, or PLUGIN@MARKETPLACE. It says
+what the next apply removes.`,
 }
 
 // article puts a or an before what.
@@ -74,15 +87,20 @@ func (e *Editing) Names(k Kind) []string {
 	return out
 }
 
-// remove removes the entry called name. For a bundle, the part after // is enough if
-// it is unique.
+// remove removes the entry called name. For a bundle or a skill, the part after // is
+// enough if it is unique.
 func (e *Editing) remove(k Kind, name string) error {
 	all := k.listed(e.spec, e.Scope)
-	is := func(l listed) bool { return l.name == name }
-	if !slices.ContainsFunc(all, is) && k.name == "bundle" {
+	is := func(l listed) bool { return l.name == name || l.also != "" && l.also == name }
+	if !slices.ContainsFunc(all, is) && (k.name == "bundle" || k.name == "skill") {
 		is = func(l listed) bool { return strings.HasSuffix(l.name, "//"+name) }
 	}
 	i := slices.IndexFunc(all, is)
+	if i < 0 && k.name == "skill" {
+		if err := e.byPattern(name); err != nil {
+			return err
+		}
+	}
 	if i < 0 {
 		return fmt.Errorf("the %s's spec has no %s %q%s", e.Scope, k.name, termtext.Safe(name), nearest.Suggest(name, e.Names(k)))
 	}
@@ -92,7 +110,7 @@ func (e *Editing) remove(k Kind, name string) error {
 	l := all[i]
 	e.gone = append(e.gone, l)
 	if l.in != nil {
-		found, err := e.Files.RemoveElement(l.name, l.in...)
+		found, err := e.Files.RemoveElement(cmp.Or(l.element, l.name), l.in...)
 		if err == nil && !found {
 			err = byHand(l)
 		}

@@ -151,10 +151,7 @@ func (f launchFlags) ask() launch.Ask {
 // decide returns the identity of the new agent. If a session did not end, it asks the
 // person what to do and stores the answer in f.
 func decide(a *cli.App, l *Launcher, f *launchFlags) (launch.Decision, error) {
-	now, err := l.Agents()
-	if err != nil {
-		return launch.Decision{}, err
-	}
+	now := l.Agents()
 	d, err := launch.Decide(l.root, now, f.ask())
 	if !errors.Is(err, launch.ErrUndecided) || f.print {
 		if errors.Is(err, launch.ErrUndecided) {
@@ -293,6 +290,6 @@ func tmux(a *cli.App) launch.Tmux {
 }
 
 // Agents returns the agents in the project, including the caller.
-func (l *Launcher) Agents() (roster.Roster, error) {
+func (l *Launcher) Agents() roster.Roster {
 	return launch.Everybody(process.System(), l.root, l.catalog.Runtimes())
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/app/stack/place"
@@ -75,7 +77,13 @@ func Prepare(ctx context.Context, a *cli.App, root, word string) (*Launcher, err
 		return nil, advice.Command(err, "ai --list-runtimes")
 	}
 	l.Program, err = Programs(a, p).Program(root, l.Choice, s.Host, index)
+	l.Program.Hooked = hooked(s.Project, l.Program.Runtime.ID)
 	return l, err
+}
+
+// hooked reports whether the project's spec gives a program the hooks of the ledger.
+func hooked(p *spec.Project, id string) bool {
+	return p != nil && p.Agents.Ledger.On && slices.ContainsFunc(p.Runtimes, func(r spec.Named) bool { return r.Value == id })
 }
 
 // defaultRuntime returns the runtime to start without --runtime, and its source.
@@ -107,6 +115,17 @@ func Installed(a *cli.App, rt spec.Runtime) error {
 		return err
 	}
 	return advice.New(err, hint)
+}
+
+// Distrust returns what a person runs so that l's program trusts the project; "" if
+// the program's record says that it does, or the program keeps none.
+func (l *Launcher) Distrust() (string, error) {
+	reader, err := l.places.Reader("none")
+	if err != nil {
+		return "", err
+	}
+	do, _ := trust.Folder(reconcile.ReadEnv{FS: reader, Home: l.places.Home}, l.Program.Runtime, l.root)
+	return do, nil
 }
 
 // listRuntimes lists the values of --runtime: runtimes, then services and models.

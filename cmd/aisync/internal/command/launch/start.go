@@ -168,7 +168,7 @@ func runAgent(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision, f
 	s := launch.Plan(l.root, d, l.Choice, l.Program, more)
 	r := launch.Runner{
 		Start: s, Environ: a.Env, Checks: checks, Streams: launch.Streams{In: a.In, Out: cli.Bare(a.Out), Err: cli.Bare(a.Err)},
-		Roster: func() (roster.Roster, error) { return l.Agents() },
+		Roster: l.Agents,
 	}
 	switch {
 	case f.typed:

@@ -3,19 +3,15 @@
 package message
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/agents/detect"
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/message"
-	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
@@ -30,9 +26,9 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "message",
 		Short: "exchange messages between agents of any project and machine",
 		Long: `Messages between agents are org files in inbox/from-agents of the receiving
-project; aisync never touches inbox itself, which is for people. An address is
-machine.project for all agents of a project, or machine.project.agent-id for one
-of them.`,
+project; inbox itself is for people, and aisync puts there only what --inbox asks
+for. An address is machine.project for all agents of a project, or
+machine.project.agent-id for one of them.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -46,34 +42,38 @@ of them.`,
 }
 
 func messageSend(a *cli.App) *cobra.Command {
-	var m message.Message
+	var o sending
+	var list bool
 	cmd := &cobra.Command{
-		Use:   "send TO TEXT",
+		Use:   "send TO (TEXT | --text TEXT | --file FILE) | --list",
 		Short: "send a message to a project, or to one agent of it",
 		Long: `Sends TEXT, or stdin for -, and prints where the message went. TO is
-machine.project, machine.project.agent-id, or the id of a helper of this
-project. A project of this machine is found by name: this project, or one below
-the roots of the host's spec. For another machine the host's spec names a
-mailbox: a synced folder, or a folder reached over ssh.`,
-		Example:     "  $ aisync message send pearl.org-drill \"The parser is done; see todo.org.\"",
+machine.project, machine.project.agent-id, the id of a helper of this project, or
+the name of a project of this machine: this one, or one below the roots of the
+host's spec, which --list lists. For another machine the host's spec names a
+mailbox: a synced folder, or a folder reached over ssh. --file sends a copy of a
+file as it is, to projects of this machine. --inbox puts the message into inbox,
+where people look, and not into inbox/from-agents.`,
+		Example: `  $ aisync message send pearl.org-drill "The parser is done; see todo.org."
+  $ aisync message send rulesets --file .ai/workflows/startup.org --inbox`,
 		Annotations: map[string]string{"effect": "writes"},
-		Args:        cli.MinArgs(2, "an address and a text"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list:
+				return cli.NoArgs(cmd, args)
+			case cmd.Flags().Changed("text") || o.file != "":
+				return cli.ExactArgs(1, "an address")(cmd, args)
+			}
+			return cli.MinArgs(2, "an address and a text")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m.Body = strings.Join(args[1:], " ")
-			if m.Body == "-" {
-				input, err := io.ReadAll(io.LimitReader(a.Input(), maxMessage+1))
-				if err != nil {
-					return fmt.Errorf("read the text from stdin: %w", err)
-				}
-				m.Body = string(input)
+			if list {
+				return listProjects(cmd.Context(), a)
 			}
-			if len(m.Body) > maxMessage {
-				return fmt.Errorf("the text is longer than %d MB; send the path of a file instead", maxMessage>>20)
+			if len(args) > 1 {
+				o.Body = strings.Join(args[1:], " ")
 			}
-			if err := m.Check(); err != nil {
-				return cli.Usagef("%v", err)
-			}
-			where, err := sendMessage(cmd.Context(), a, args[0], m)
+			where, err := o.send(cmd.Context(), a, args[0])
 			if err != nil {
 				return err
 			}
@@ -81,48 +81,16 @@ mailbox: a synced folder, or a folder reached over ssh.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&m.Subject, "subject", "", "the message's `TITLE`")
-	cmd.Flags().StringVar(&m.Model, "model", "", "the `MODEL` that the sender uses")
-	cmd.Flags().StringVar(&m.TargetRuntime, "target-runtime", "", "the `ID` of the runtime that it is for")
+	f := cmd.Flags()
+	f.StringVar(&o.Subject, "subject", "", "the message's `TITLE`")
+	f.StringVar(&o.Model, "model", "", "the `MODEL` that the sender uses")
+	f.StringVar(&o.TargetRuntime, "target-runtime", "", "the `ID` of the runtime that it is for")
+	f.StringVar(&o.Body, "text", "", "send `TEXT`, or stdin for -")
+	f.StringVar(&o.file, "file", "", "send a copy of `FILE`")
+	f.BoolVar(&o.people, "inbox", false, "put it into inbox, where people look")
+	f.BoolVar(&list, "list", false, "list the projects of this machine")
+	cmd.MarkFlagsMutuallyExclusive("text", "file", "list")
 	return cmd
-}
-
-// maxMessage is the most bytes of a message.
-const maxMessage = 4 << 20
-
-// sendMessage sets the sender of m, delivers it to the project or the mailbox, and
-// returns where it went.
-func sendMessage(ctx context.Context, a *cli.App, to string, m message.Message) (string, error) {
-	w, c, err := a.Own()
-	if err != nil {
-		return "", err
-	}
-	m.From, m.Sent = address(w), cli.Now()
-	if c.ID != "" {
-		m.From.Agent = identity.FileName(c.ID)
-	}
-	if m.SenderRuntime = a.Env.Get(identity.VarRuntime); m.SenderRuntime == "" {
-		r := detect.Detect(detect.Surroundings{Getenv: a.Env.Get, Processes: process.System(), Runtimes: w.Runtimes})
-		if r.Runtime != detect.Unknown {
-			m.SenderRuntime = r.Runtime
-		}
-	}
-	m.Model = cmp.Or(m.Model, a.Env.Get(identity.VarModel))
-	if m.To, err = message.Parse(to); err != nil {
-		if !identity.IsHelper(to) || !identity.Valid(to) {
-			return "", cli.Usagef("%v", err)
-		}
-		m.To = address(w)
-		m.To.Agent = to
-	}
-	if m.To.Machine != cli.MachineName() {
-		return post(ctx, a, m)
-	}
-	root, err := projectNamed(ctx, a, w, m.To.Project)
-	if err != nil {
-		return "", err
-	}
-	return message.Deliver(root, m)
 }
 
 // address returns the address of the project.
@@ -224,7 +192,7 @@ if the host's spec names one.`,
 				if !r.Mine {
 					note = "  (for " + r.To.Agent + ")"
 				}
-				a.Printf("%s\n", termtext.Safe(fmt.Sprintf("%s  %s  %s%s", r.File, r.From, r.Subject, note)))
+				a.Printf("%s\n", termtext.Safe(strings.TrimRight(fmt.Sprintf("%s  %s  %s%s", r.File, sender(r), r.Subject, note), " ")))
 			}
 			if len(found) == 0 {
 				a.Say("no messages")
@@ -234,6 +202,14 @@ if the host's spec names one.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list messages for other agents too")
 	return cmd
+}
+
+// sender returns the address that a message is from, "-" if it names none.
+func sender(r message.Received) string {
+	if from := r.From.String(); strings.Trim(from, ".") != "" {
+		return from
+	}
+	return "-"
 }
 
 // collect moves messages for this project from this machine's mailbox to its inbox.

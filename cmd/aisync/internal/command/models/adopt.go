@@ -41,7 +41,7 @@ type modelAdoptedDoc struct {
 
 func modelsAdoptCommand(a *cli.App) *cobra.Command {
 	var f cli.ApplyFlags
-	var dryRun, twice bool
+	var dryRun, twice, scan bool
 	cmd := &cobra.Command{
 		Use:   "adopt [ID...] [DIR...]",
 		Short: "take over model files that other programs have already downloaded",
@@ -49,18 +49,26 @@ func modelsAdoptCommand(a *cli.App) *cobra.Command {
 DIR, which must contain a slash (./models), for models that the spec asks for
 and that are missing. It reads files of the right size once; a file with the
 right sha256 gets a name in the store for the same bytes. It downloads nothing
-and does not change those folders. It records adopted models as an apply does.`,
+and does not change those folders. It records adopted models as an apply does.
+
+--scan lists all models in those folders instead, also those that no spec asks
+for, with the command that brings each in. It changes nothing.`,
 		Example: `  $ aisync models adopt
-  $ aisync models adopt tiny ~/Downloads/`,
+  $ aisync models adopt tiny ~/Downloads/
+  $ aisync models adopt --scan`,
 		Annotations: map[string]string{"effect": "writes"},
 		ValidArgsFunction: func(cmd *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {
 			return modelNames(a, cmd, p1, p2)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if scan {
+				return modelsScan(cmd.Context(), a, args)
+			}
 			return modelsAdopt(cmd.Context(), a, args, f, store.AdoptOptions{DryRun: dryRun, Copy: twice})
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list files of the right size, and change nothing")
+	cmd.Flags().BoolVar(&scan, "scan", false, "list the models of other programs, and change nothing")
 	cmd.Flags().BoolVar(&twice, "copy", false, "copy files whose bytes cannot be shared (other file systems)")
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	return cmd

@@ -43,7 +43,8 @@ func modelsFitCommand(a *cli.App) *cobra.Command {
 		Short: "check whether models fit this machine's memory, and what would help",
 		Long: `Adds up the memory for serving a model (weights, context cache, compute buffers)
 and compares it with the machine's total memory. Verdicts: fits; tight: less
-than 15% is left; no. Free memory is shown, but does not count. Without an ID it
+than 15% is left; no; unknown. It tells which layers lie in graphics memory, and
+estimates the tokens a second of an answer. Free memory is shown, but does not count. Without an ID it
 reports each model of the spec, and all models that the enabled services serve
 at once. ID may be any model of the catalog.
 
@@ -91,13 +92,15 @@ func modelsFit(ctx context.Context, a *cli.App, id string, tokens int64) error {
 		}
 		l := x.Load()
 		if i := slices.IndexFunc(served, func(s hosts.Load) bool { return s.Model == name }); i >= 0 {
-			l.Context = served[i].Context
+			quants := l.Quants
+			l = served[i]
+			l.Name, l.Quants = name, quants
 		}
 		if tokens > 0 {
 			l.Context = tokens
 		}
 		absent += missing(w, x.Quant)
-		verdict := hosts.Verdict{Level: hosts.Unknown, Loads: []hosts.Need{}, Advice: []hosts.Advice{}}
+		verdict := hosts.Verdict{Level: hosts.Unknown, Loads: []hosts.Need{}, Advice: []hosts.Advice{}, Notes: []string{}}
 		if l.Weights > 0 {
 			verdict = hosts.Fit([]hosts.Load{l}, f)
 		}
@@ -186,7 +189,7 @@ func sayFit(a *cli.App, doc modelFitDoc) {
 		}
 		a.Printf("%s  %s  %s\n", a.Paint().Bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), verdict(a, m.Verdict))
 		for _, n := range m.Loads {
-			a.Printf("    %s\n", termtext.Safe(needText(n)))
+			a.Printf("    %s\n    %s\n", termtext.Safe(needText(n)), termtext.Safe(placeText(n)))
 		}
 		sayAdvice(a, m.Verdict)
 	}
@@ -224,7 +227,39 @@ func needText(n hosts.Need) string {
 	return text
 }
 
+// placeText says where a model lies while it is served, and how fast it may be.
+func placeText(n hosts.Need) string {
+	text := "on the processor"
+	switch {
+	case n.GPULayers == hosts.ServerDecides:
+		text = "llama-server decides how many layers lie in graphics memory"
+	case n.GPULayers == hosts.EveryLayer && n.CPUExperts == 0:
+		text = "all layers in graphics memory"
+	case n.GPULayers == hosts.EveryLayer:
+		text = fmt.Sprintf("all layers in graphics memory but the experts of %d of %d", n.CPUExperts, n.Layers)
+	case n.GPULayers > 0 && n.CPUExperts > 0:
+		text = fmt.Sprintf("%d of %d layers in graphics memory, without the experts of %d", n.GPULayers, n.Layers+1, n.CPUExperts)
+	case n.GPULayers > 0 && n.Layers == 0:
+		text = quantity.Count(int(n.GPULayers), "layer") + " in graphics memory"
+	case n.GPULayers > 0:
+		text = fmt.Sprintf("%d of %d layers in graphics memory", n.GPULayers, n.Layers+1)
+	}
+	if n.Backend != "" && n.GPULayers != 0 {
+		text += ", by " + hosts.Words([]string{n.Backend})
+	}
+	if n.Prompts > 0 {
+		text += "; up to " + quantity.Memory(n.Prompts) + " of main memory for old conversations"
+	}
+	if n.Speed > 0 {
+		text += fmt.Sprintf("; about %.0f tokens/s, an estimate from bandwidth and active weights", n.Speed)
+	}
+	return text
+}
+
 func sayAdvice(a *cli.App, v hosts.Verdict) {
+	for _, note := range v.Notes {
+		a.Printf("    note: %s\n", termtext.Safe(note))
+	}
 	for _, x := range v.Advice {
 		a.Printf("    would make it fit: %s\n", termtext.Safe(x.Text))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,7 +85,7 @@ func modelsLs(ctx context.Context, a *cli.App) error {
 	if len(models) == 0 {
 		a.Printf("No models: the spec asks for none.\n")
 	}
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t := a.Table()
 	if len(models) > 0 {
 		fmt.Fprintln(t, "MODEL\tQUANT\tSIZE\tSTATE\tLICENSE")
 	}

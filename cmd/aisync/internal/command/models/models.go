@@ -28,7 +28,7 @@ file gets a model's name only after its sha256 was verified.`,
 		},
 	}
 	for _, sub := range []func(*cli.App) *cobra.Command{
-		modelsLsCommand, modelsPathCommand, modelsPullCommand, modelsFitCommand,
+		modelsLsCommand, modelsSearchCommand, modelsPathCommand, modelsPullCommand, modelsFitCommand,
 		modelsVerifyCommand, modelsAdoptCommand, modelsGCCommand, modelsServeCommand,
 	} {
 		cmd.AddCommand(sub(a))

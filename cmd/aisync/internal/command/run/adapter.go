@@ -8,10 +8,9 @@ import (
 
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/project"
-	"aisync.dev/aisync/agents/roster"
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/start"
+	"aisync.dev/aisync/agents/supervise"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
@@ -22,16 +21,22 @@ func workers(ctx context.Context, a *cli.App, r *runs.Run, program string) *star
 	return &start.Workers{
 		Runtime: func(word string) (start.Chosen, error) {
 			l, err := launchcmd.Prepare(ctx, a, r.Workspace(), word)
+			if err != nil {
+				var c start.Chosen
+				if l != nil {
+					c.Choice = l.Choice
+				}
+				return c, err
+			}
+			c, err := chosen(l)
 			if err == nil {
 				err = launchcmd.Installed(a, l.Program.Runtime)
 			}
-			if err != nil {
-				return start.Chosen{}, err
-			}
-			return start.Chosen{Choice: l.Choice, Program: l.Program}, nil
+			return c, err
 		},
-		Config: r.Store().Config,
-		Look:   launchcmd.Programs(a, place.Places{}).Look,
+		Config:  r.Store().Config,
+		Sandbox: func() start.Sandbox { return launchcmd.Sandbox(ctx, a, r.Workspace()) },
+		Look:    launchcmd.Programs(a, place.Places{}).Look,
 		Agent: func(word string, headless bool) []string {
 			words := append([]string{program, "run", "worker", "agent", "--runtime=" + word}, launchcmd.SameHost(a)...)
 			if headless {
@@ -40,6 +45,12 @@ func workers(ctx context.Context, a *cli.App, r *runs.Run, program string) *star
 			return words
 		},
 	}
+}
+
+// chosen is the runtime of a launch, as a worker starts it.
+func chosen(l *launchcmd.Launcher) (start.Chosen, error) {
+	do, err := l.Distrust()
+	return start.Chosen{Choice: l.Choice, Program: l.Program, Distrust: do}, err
 }
 
 // runWorkerAgent builds the hidden command that a worker's supervisor process runs for
@@ -95,12 +106,16 @@ func workAsAgent(ctx context.Context, a *cli.App, word string, headless bool) er
 			return err
 		}
 		defer hold.Release()
-		opening = launch.Opening(root, d) + " "
+		opening = launch.Opening(root, d, l.Program) + " "
 	}
-	s := start.Chosen{Choice: l.Choice, Program: l.Program}.AsWorker(root, d, st, t, a.Env.Get(supervise.VarWorker), opening, headless)
+	c, err := chosen(l)
+	if err != nil {
+		return err
+	}
+	s := c.AsWorker(root, d, st, t, a.Env.Get(supervise.VarWorker), opening, headless)
 	agent := launch.Runner{
 		Start: s, Environ: a.Env, Checks: checks, Streams: launch.Streams{In: a.In, Out: cli.Bare(a.Out), Err: cli.Bare(a.Err)},
-		Roster: func() (roster.Roster, error) { return l.Agents() },
+		Roster: l.Agents,
 	}
 	if !headless {
 		agent.Pane = a.Env.Get("TMUX_PANE")

@@ -8,7 +8,7 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/agents/supervise"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 )
 

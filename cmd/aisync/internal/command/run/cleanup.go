@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -35,11 +34,11 @@ func runCleanupCommand(a *cli.App) *cobra.Command {
 the one started for them, by its number, start time, boot, command line and
 marker. If it is gone already, cleanup records that. It removes the logs of
 finished runs that are older than retainLogsDays in the config and not named as
-evidence. No other command of aisync ends a worker.
+evidence. To end workers at work: aisync run stop.
 
 It never touches running workers, workers started by others or in doubt, nor
 .kapi, worktrees, branches, evidence, events, learning or the folder of a run.
-It lists work trees that workers left, with the command that removes one.
+It lists work trees that workers left, with the commands that remove them.
 --retained also ends workers that are kept for inspection. Without RUN it checks
 all runs.
 
@@ -156,7 +155,7 @@ var cleanupWords = map[string][2]string{
 }
 
 func printCleanup(a *cli.App, all []toClean) {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	n := 0
 	for _, t := range all {
 		for _, i := range t.items {
@@ -182,7 +181,7 @@ func sayTrees(a *cli.App, all []toClean) {
 	for _, t := range all {
 		for i, l := range t.left {
 			if i == 0 {
-				a.Say("work trees of run %s stay; to remove one with its branch, after merging what you need:", t.run.ID)
+				a.Say("work trees of run %s stay; aisync task trees %s says what only they have, and with --prune removes the others. To remove one with its branch, after merging what you need:", t.run.ID, t.run.ID)
 			}
 			git := "git -C " + shellquote.Terminal(t.run.Workspace())
 			a.Say("  %s worktree remove %s && %s branch -d %s", termtext.Safe(git), termtext.Safe(shellquote.Terminal(l.Dir)), termtext.Safe(git), termtext.Safe(shellquote.Terminal(l.Branch)))

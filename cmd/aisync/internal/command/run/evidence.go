@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/agents/supervise"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
@@ -64,7 +63,7 @@ func listEvidence(a *cli.App, r *runs.Run, verify bool) error {
 			Missing       map[string][]string `json:"missing"` // for tasks that are not completed
 		}{cli.ViewVersion, r.ID, list, missing})
 	} else {
-		w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+		w := a.Table()
 		for _, e := range list {
 			what := strings.TrimSpace(e.Command + " " + e.Ref)
 			if e.ExitCode != nil {

@@ -3,11 +3,11 @@ package run
 import (
 	"cmp"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	runs "aisync.dev/aisync/agents/run"
+	"aisync.dev/aisync/agents/run/report"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/termtext"
 )
@@ -40,7 +40,7 @@ func listRuns(a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	active, warnings := runs.ActiveRun(store)
+	active, warnings := report.Active(store)
 	ids, odd, err := store.Runs()
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func listRuns(a *cli.App) error {
 			Warnings      []string `json:"warnings"`
 		}{cli.ViewVersion, store.Workspace, rows, cli.OrEmpty(warnings)})
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	for _, row := range rows {
 		mark := " "
 		if row.Active {

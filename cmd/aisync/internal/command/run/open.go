@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
+	"aisync.dev/aisync/agents/supervise"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/schema"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,7 +95,7 @@ func reportText(a *cli.App, doc *report.Report) {
 		counts = append(counts, fmt.Sprintf("%d %s", c.Tasks, c.Status))
 	}
 	heading("Tasks", counts)
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t := a.Table()
 	for _, task := range doc.Tasks {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", termtext.Safe(task.ID), task.Status, termtext.Safe(task.Worker), termtext.Safe(taskNotes(task)))
 	}
@@ -110,14 +109,14 @@ func reportText(a *cli.App, doc *report.Report) {
 		}
 	}
 	heading("Workers", counts)
-	t = tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t = a.Table()
 	for _, w := range doc.Workers {
 		fmt.Fprintf(t, "  %s\t%s\t%s\tsince %s\t%s\n", termtext.Safe(w.ID), w.State, termtext.Safe(w.Adapter), when(w.Since), termtext.Safe(workerNotes(w)))
 	}
 	t.Flush()
 
 	heading("Evidence", []string{quantity.Count(len(doc.Evidence), "piece")})
-	t = tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t = a.Table()
 	for _, e := range doc.Evidence {
 		what := strings.TrimSpace(e.Name + " " + e.Command + " " + e.Ref)
 		if e.ExitCode != nil {
@@ -198,7 +197,7 @@ func reportTimeline(a *cli.App, doc *report.Report) {
 		a.Printf("  %s before these\n", quantity.Count(n, "task"))
 		order = order[n:]
 	}
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t := a.Table()
 	for _, task := range order {
 		fmt.Fprintf(t, "  %s\t%s\n", termtext.Safe(task), string(lines[task]))
 	}

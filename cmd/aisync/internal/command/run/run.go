@@ -16,7 +16,8 @@ func Command(a *cli.App) *cobra.Command {
 week later, the record tells which workers run, which are kept on purpose and
 which are leaks. start records a run; supervise works on it. The events of a run
 are an append-only log with checksums, from which everything else is derived.
-Only cleanup --safe ends workers and removes expired logs.`,
+Only stop, and a task's timeoutSeconds, end workers at work; cleanup --safe ends
+finished ones and removes expired logs.`,
 		Example: `  $ aisync run init
   $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run supervise
@@ -30,9 +31,9 @@ Only cleanup --safe ends workers and removes expired logs.`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(runInitCommand(a), runStartCommand(a), runSuperviseCommand(a), runListCommand(a), runShowCommand(a), runStatusCommand(a), runReportCommand(a),
+	cmd.AddCommand(runInitCommand(a), runStartCommand(a), runApproveCommand(a), runSuperviseCommand(a), runListCommand(a), runShowCommand(a), runStatusCommand(a), runReportCommand(a),
 		runEventsCommand(a), runEvidenceCommand(a), runWorkerCommand(a), runClaimCommand(a), runRenewCommand(a), runReleaseCommand(a),
-		runFinishCommand(a), runCleanupCommand(a), runRecoverCommand(a))
+		runStopCommand(a), runFinishCommand(a), runCleanupCommand(a), runRecoverCommand(a))
 	return cmd
 }
 
@@ -53,4 +54,13 @@ func runIDs(a *cli.App, _ *cobra.Command, args []string, _ string) ([]string, co
 	}
 	ids, _, _ := store.Runs()
 	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// printResult prints doc as JSON, or a line of text.
+func printResult(a *cli.App, doc any, format string, args ...any) error {
+	if a.Flags.JSON {
+		return a.WriteJSON(doc)
+	}
+	a.Printf(format+"\n", args...)
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +72,7 @@ func showRun(a *cli.App, r *runs.Run, s *runs.State) {
 		a.Printf("  needs evidence: %s\n", termtext.Safe(want))
 	}
 	a.Printf("  objective (advises only): %s\n\nChosen:\n", termtext.Safe(s.Objective.Objective))
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	for _, reason := range s.Policy.Reasons {
 		fmt.Fprintf(w, "  %s\t%s\t%s\n", termtext.Safe(reason.Setting), termtext.Safe(reason.Value), termtext.Safe(reason.From))
 	}

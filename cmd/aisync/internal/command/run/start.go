@@ -17,8 +17,8 @@ import (
 
 	"aisync.dev/aisync/agents/identity"
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
 	"aisync.dev/aisync/agents/start"
+	"aisync.dev/aisync/agents/supervise"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
@@ -79,12 +79,14 @@ type startOptions struct {
 	adapter      string
 	substrate    string
 	depth        string
+	evaluators   []string
 	maxWorkers   int
 	maxAttempts  int
 	lease, beats time.Duration
 	ready        time.Duration
 	strict       bool
 	worktrees    bool
+	sandbox      bool
 	inGraph      bool  // the graph sets worktrees
 	lines        []int // of the graph at which its tasks begin
 }
@@ -95,25 +97,33 @@ func runStartCommand(a *cli.App) *cobra.Command {
 		Use:   "start --goal GOAL",
 		Short: "record a new run and make it the active one",
 		Long: `Records the run's contract, objective, tasks and settings with their reasons
-(policy-selection.json), and prints its id. It starts no workers; aisync run
-supervise does. Without --graph the run has one task, main, with the goal.
+(policy-selection.json), and prints its id. On this machine that is your
+approval of the run. It starts no workers; aisync run supervise does. Without --graph the run has one task, main, with the goal.
 
 A graph is JSON: {"schemaVersion": 1, "tasks": [{"id": "a", "goal": "…"}, {"id":
 "b", "dependsOn": ["a"], "command": ["make", "test"], "evidence":
 ["command"]}]}. evidence lists what a task needs to complete: command, output or
-artifact, optionally with :NAME.
+artifact, optionally with :NAME. "timeoutSeconds": 900 ends an attempt that has
+not finished by then. "allowedWriteGlobs": ["src/**"] says what a task writes: no
+two tasks that meet there run at once, and the supervisor claims it in the ledger
+while a worker has the task.
 
 With --worktrees, or "worktrees": true in the graph, each worker has a separate
 git work tree below the config's worktreeRoot, on the branch aisync/RUN/WORKER.
 The branch starts from that of the only task it depends on, else from this
 project's commit, without uncommitted changes. "worktree": true or false in a
-task overrides this. aisync removes no work trees and no branches; run cleanup
---safe lists them.`,
+task overrides this. aisync removes no work trees and no branches unless you
+run aisync task trees --prune; run cleanup --safe lists them.
+
+With --sandbox, "sandbox": true in a task, or in the config's runtime, workers run
+in the sandbox of tasks: see aisync task run-once --help. They need a work tree,
+and have no terminal. Other workers have your rights. "network": true in a task
+asks for the network there, which the host's spec has to allow.`,
 		Example: `  $ aisync run start --goal "port the parser" --graph tasks.json
   $ aisync run start --goal "make the tests pass" --adapter codex --require command:tests`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
-		RunE:        func(*cobra.Command, []string) error { return startRun(a, s) },
+		RunE:        func(cmd *cobra.Command, _ []string) error { return startRun(cmd.Context(), a, s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.plan.Goal, "goal", "", "the `GOAL` of the run")
@@ -121,22 +131,24 @@ task overrides this. aisync removes no work trees and no branches; run cleanup
 	f.StringVar(&s.plan.ID, "id", "", "the `ID` of the run (default: made from the time)")
 	f.StringVar(&s.adapter, "adapter", "", "the adapter of tasks that name none: a runtime's `ID`, command, or manual")
 	f.StringVar(&s.substrate, "substrate", "", "`WHERE` workers run: tmux or process")
-	f.StringVar(&s.depth, "depth", "", "`HOW` thoroughly to check results: quick, standard or deep")
+	f.StringVar(&s.depth, "depth", "", "`HOW` thoroughly to check results: standard, the only depth")
 	f.IntVar(&s.maxWorkers, "max-workers", 0, "run at most `N` workers at once")
 	f.IntVar(&s.maxAttempts, "max-attempts", 0, "give a task up after `N` failed attempts")
 	f.DurationVar(&s.lease, "lease", 0, "let a claim expire after `TIME` without a heartbeat, such as 15m")
-	f.DurationVar(&s.beats, "heartbeat-timeout", 0, "check on a worker after `TIME` without a heartbeat, such as 2m")
+	f.DurationVar(&s.beats, "heartbeat-timeout", 0, "report a worker after `TIME` without a heartbeat or output, such as 2m")
 	f.DurationVar(&s.ready, "readiness-timeout", 0, "give a worker `TIME` to become ready, such as 1m")
 	f.StringArrayVar(&s.plan.Acceptance, "accept", nil, "a `CRITERION` for reaching the goal; may be repeated")
 	f.StringArrayVar(&s.plan.Evidence, "require", nil, "require the evidence `KIND[:NAME]` to complete the run; may be repeated")
 	f.StringVar(&s.plan.Objective, "objective", "", "the objective `TEXT`, which only advises")
-	f.StringArrayVar(&s.plan.Evaluators, "evaluator", nil, "the evaluator `NAME` of the objective; may be repeated")
+	f.StringArrayVar(&s.evaluators, "evaluator", nil, "refused: aisync calls no evaluators")
+	_ = f.MarkHidden("evaluator")
 	f.BoolVar(&s.worktrees, "worktrees", false, "give each worker a separate git work tree and branch")
-	f.BoolVar(&s.strict, "strict", false, "refuse unknown adapters")
+	f.BoolVar(&s.sandbox, "sandbox", false, "run each worker in a sandbox; needs --worktrees")
+	f.BoolVar(&s.strict, "strict", false, "refuse what it warns of, such as unknown adapters")
 	return cmd
 }
 
-func startRun(a *cli.App, s startOptions) error {
+func startRun(ctx context.Context, a *cli.App, s startOptions) error {
 	if s.plan.Goal == "" {
 		return cli.Usagef("run start: missing --goal")
 	}
@@ -157,8 +169,13 @@ func startRun(a *cli.App, s startOptions) error {
 	}
 	warnings, err := s.choose(a, store, &c)
 	if err != nil {
+		return s.inGraphFile(err)
+	}
+	claimed, err := claimWarnings(a, store.Workspace)
+	if err != nil {
 		return err
 	}
+	warnings = append(warnings, claimed...)
 	for _, w := range warnings {
 		if s.strict {
 			return fmt.Errorf("%s", w)
@@ -170,13 +187,17 @@ func startRun(a *cli.App, s startOptions) error {
 		return err
 	}
 	r, err := store.Start(s.plan)
-	if wrong := new(runs.TaskError); errors.As(err, &wrong) && s.graph != "" {
-		return fmt.Errorf("%s:%d: %w", s.graph, s.lines[wrong.Index], err)
-	}
 	if err != nil {
-		return err
+		return s.inGraphFile(err)
 	}
 	defer r.Close()
+	st, err := r.State()
+	if err == nil {
+		err = recordApproval(ctx, a, "aisync run start", r, st)
+	}
+	if err != nil {
+		return advice.Command(fmt.Errorf("run %s is recorded in %s, but is not approved: %w", r.ID, r.Path, err), "aisync run approve "+r.ID)
+	}
 	if a.Flags.JSON {
 		return a.WriteJSON(struct {
 			FormatVersion string   `json:"format_version"`
@@ -276,7 +297,13 @@ func (s *startOptions) choose(a *cli.App, store *runs.Store, c *runs.Config) (wa
 			because(name, value, "flag")
 		}
 	}
-	word("depth", s.depth, &set.Depth, "quick", "standard", "deep")
+	if s.depth != "" && s.depth != runs.Standard {
+		return nil, cli.Usagef("--depth %s: aisync checks results in one way, %s: each task by the evidence that it names; for more, add a task whose command checks them", s.depth, runs.Standard)
+	}
+	word("depth", s.depth, &set.Depth, runs.Standard)
+	if len(s.evaluators) > 0 {
+		return nil, cli.Usagef("--evaluator %s: aisync calls no evaluators; add a task whose command evaluates the result, or let a program write its verdict to evaluations/ in the run's folder", s.evaluators[0])
+	}
 	if s.adapter != "" {
 		set.Adapter = runs.Runtime(s.adapter)
 		set.Substrate = cmp.Or(c.Adapters[set.Adapter].Substrate, set.Substrate)
@@ -294,8 +321,19 @@ func (s *startOptions) choose(a *cli.App, store *runs.Store, c *runs.Config) (wa
 			return nil, fmt.Errorf("worktrees: %w", err)
 		}
 	}
+	if s.sandbox {
+		set.Sandbox = true
+		because("sandbox", "true", "flag")
+	}
+	if err := s.confinable(*set); err != nil {
+		return nil, err
+	}
 	because("substrate", set.Substrate, cmp.Or(map[bool]string{true: "flag"}[s.substrate != ""], c.Adapters[set.Adapter].From, "default"))
-	return append(c.Warnings, s.unknown(a, store, *c)...), s.disabled(*c)
+	more, err := s.agentTasks(*set)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(c.Warnings, s.unknown(a, store, *c), more), s.disabled(*c)
 }
 
 // adapters returns the adapters that the run names, each once.
@@ -322,8 +360,8 @@ func (s *startOptions) unknown(a *cli.App, store *runs.Store, c runs.Config) (wa
 // disabled returns an error for an adapter that the config disables.
 func (s *startOptions) disabled(c runs.Config) error {
 	for _, name := range s.adapters() {
-		if ad, there := c.Adapters[name]; there && !ad.Enabled {
-			return advice.New(fmt.Errorf("adapter %s is not enabled (%s)", name, ad.From), fmt.Sprintf("set adapters.%s.enabled to true in .ilchul/config.json", name))
+		if err := c.Enabled(name); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -359,13 +397,4 @@ workers.`,
 	cmd.Flags().StringVar(&as, "as", runs.RunCompleted, "end it as `STATUS`: completed, failed or cancelled")
 	cmd.Flags().StringVar(&reason, "reason", "", "record the reason `WHY`")
 	return cmd
-}
-
-// printResult prints doc as JSON, or a line of text.
-func printResult(a *cli.App, doc any, format string, args ...any) error {
-	if a.Flags.JSON {
-		return a.WriteJSON(doc)
-	}
-	a.Printf(format+"\n", args...)
-	return nil
 }

@@ -3,13 +3,16 @@ package run
 import (
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/agents/clock"
+	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/agents/supervise"
+	"aisync.dev/aisync/agents/worker"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
@@ -41,6 +44,7 @@ type taskRow struct {
 	Missing  []string `json:"missing_evidence"`
 	Lease    string   `json:"lease,omitempty"` // "holds", "over"
 	Left     float64  `json:"lease_seconds_left,omitempty"`
+	Time     float64  `json:"timeout_seconds_left,omitempty"` // below 0: it is over
 	Reason   string   `json:"reason,omitempty"`
 }
 
@@ -50,7 +54,9 @@ type workerRow struct {
 	Task      string         `json:"task,omitempty"`
 	Adapter   string         `json:"adapter"`
 	Substrate string         `json:"substrate"`
+	Sandbox   bool           `json:"sandbox,omitempty"` // it has the rights of a sandbox, not the person's
 	Heartbeat string         `json:"last_heartbeat_at,omitempty"`
+	Silent    float64        `json:"silent_seconds,omitempty"` // longer than the heartbeat timeout
 	Why       string         `json:"why,omitempty"`
 }
 
@@ -59,8 +65,8 @@ func runStatusCommand(a *cli.App) *cobra.Command {
 		Use:   "status [RUN]",
 		Short: "print the progress of a run: tasks, workers and problems",
 		Long: `Shows the tasks of a run with their claims, and the workers with their states.
-It lists expired leases and expired logs, but changes nothing. It exits 1 if the
-events are damaged.`,
+It lists expired leases, silent workers and expired logs, but changes nothing.
+It exits 1 if the events are damaged.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.MaxArgs(1),
 		ValidArgsFunction: func(p0 *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
@@ -90,10 +96,16 @@ func statusOf(a *cli.App, r *runs.Run, s *runs.State) (runStatusDoc, error) {
 	for i := range s.Tasks {
 		d.Tasks = append(d.Tasks, statusOfTask(s, &s.Tasks[i], now))
 	}
-	for _, w := range s.Workers {
+	for i := range s.Workers {
+		w := &s.Workers[i]
 		row := workerRow{ID: w.ID, State: w.Retention, Task: w.Task, Adapter: w.Adapter, Substrate: w.Substrate, Heartbeat: w.Heartbeat.Stamp()}
+		row.Sandbox = w.Substrate != runs.External && worker.InSandbox(supervise.Folder(r, w.ID), w.Owner)
 		if n := len(w.Moves); n > 0 {
 			row.Why = w.Moves[n-1].Reason
+		}
+		if trouble := troubleOf(r, s, w); trouble != nil {
+			row.Silent = trouble.Silent.Seconds()
+			d.Warnings = append(d.Warnings, fmt.Sprintf("worker %s: %s; %s", w.ID, trouble.What, trouble.Fix))
 		}
 		d.Workers = append(d.Workers, row)
 	}
@@ -115,7 +127,19 @@ func statusOf(a *cli.App, r *runs.Run, s *runs.State) (runStatusDoc, error) {
 	return d, err
 }
 
-func statusOfTask(s *runs.State, t *runs.Task, now runs.Moment) taskRow {
+// troubleOf returns what is wrong with a worker at work, nil if nothing is.
+func troubleOf(r *runs.Run, s *runs.State, w *runs.Worker) *supervise.Trouble {
+	if w.Substrate == runs.External {
+		return nil
+	}
+	o, err := worker.Observe(process.System(), supervise.Folder(r, w.ID), w.Owner)
+	if err != nil {
+		return nil // run worker list and doctor report it
+	}
+	return supervise.TroubleOf(r, s, w, o)
+}
+
+func statusOfTask(s *runs.State, t *runs.Task, now clock.Moment) taskRow {
 	row := taskRow{ID: t.ID, Status: t.Status, Worker: t.DoneBy, Attempts: t.Attempts, Waits: cli.OrEmpty(s.Waits(t)), Missing: []string{}, Reason: t.Reason}
 	if t.Status != runs.TaskDone {
 		row.Missing = cli.OrEmpty(s.Missing(t))
@@ -125,6 +149,9 @@ func statusOfTask(s *runs.State, t *runs.Task, now runs.Moment) taskRow {
 		row.Worker, row.Lease, row.Left = t.Claim.Worker, "holds", left.Round(time.Second).Seconds()
 		if left < 0 {
 			row.Lease = "over"
+		}
+		if t.TimeoutSeconds > 0 {
+			row.Time = -t.Late(now).Round(time.Second).Seconds()
 		}
 	}
 	return row
@@ -136,7 +163,7 @@ func printRunStatus(a *cli.App, d runStatusDoc) {
 		a.Printf("  %s\n", termtext.Safe(d.Reason))
 	}
 	a.Printf("\nTasks: %s\n", taskCounts(d.Counts))
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	for _, t := range d.Tasks {
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", t.ID, t.Status, t.Worker, termtext.Safe(taskNote(t)))
 	}
@@ -145,7 +172,7 @@ func printRunStatus(a *cli.App, d runStatusDoc) {
 		a.Printf("\nWorkers:\n")
 	}
 	for _, k := range d.Workers {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, termtext.Safe(k.Adapter)+" in "+k.Substrate, termtext.Safe(k.Why))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\n", k.ID, k.State, termtext.Safe(k.Adapter)+" in "+whereOf(k.Substrate, k.Sandbox), termtext.Safe(k.Why))
 	}
 	w.Flush()
 	for _, l := range d.OldLogs {
@@ -167,6 +194,12 @@ func taskNote(t taskRow) string {
 		notes = append(notes, "lease over for "+(time.Duration(-t.Left)*time.Second).String())
 	case t.Lease != "":
 		notes = append(notes, "lease for another "+(time.Duration(t.Left)*time.Second).String())
+	}
+	switch {
+	case t.Time < 0:
+		notes = append(notes, "time over for "+(time.Duration(-t.Time)*time.Second).String())
+	case t.Time > 0:
+		notes = append(notes, "time for another "+(time.Duration(t.Time)*time.Second).String())
 	}
 	if len(t.Waits) > 0 {
 		notes = append(notes, "waits for "+strings.Join(t.Waits, ", "))

@@ -12,8 +12,8 @@ import (
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
-	"aisync.dev/aisync/agents/run/worker"
+	"aisync.dev/aisync/agents/supervise"
+	"aisync.dev/aisync/agents/worker"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/termtext"
@@ -44,14 +44,19 @@ can start.
 
 Workers outlive their supervisor. Stop or kill it at any time: the same command
 continues, and no task is done twice. Several supervisors may share a run. A
-supervisor never ends a worker and deletes nothing; see aisync run cleanup.
+supervisor ends a worker only after its task's timeoutSeconds, and deletes
+nothing; see aisync run stop and aisync run cleanup. A worker that is silent for
+the heartbeat timeout is reported and keeps its task.
 
 A worker reads its task from AISYNC_RUN, AISYNC_TASK, AISYNC_WORKER and
 AISYNC_CLAIM, and reports with aisync run worker. A process is done when it
 exits with code 0, an agent in tmux when it reports that it is done.
 
+A run that this machine did not start, as from a clone, is refused until
+aisync run approve.
+
 Exit codes: 0 the run is completed; 3 a person must act before it can continue;
-1 it failed.`,
+4 the run is not approved; 1 it failed.`,
 		Example: `  $ aisync run supervise                # the active run
   $ aisync run supervise r-20261121-074744-3fa9
   $ tmux attach -t aisync-RUN           # look at its agents at work`,
@@ -74,14 +79,24 @@ func runSupervisor(ctx context.Context, a *cli.App, id, socket string) error {
 		return err
 	}
 	defer r.Close()
+	st, err := r.State()
+	if err != nil {
+		return err
+	}
+	if !st.Over() {
+		if err := checkApproved(a, r, st); err != nil {
+			return err
+		}
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	plans := workers(ctx, a, r, program)
 	s := supervise.Supervisor{
-		Run: r, Table: process.System(), Plan: plans.Plan,
-		Say: func(text string) { a.Say("%s", termtext.Safe(text)) },
+		Run: r, Table: process.System(), Plan: approvedPlan(a, r, plans.Plan),
+		Hold: a.HoldClaims(r.Workspace()),
+		Say:  func(text string) { a.Say("%s", termtext.Safe(text)) },
 		Starter: worker.Starter{
 			Keeper: []string{program, KeepCommand}, Environ: workerEnviron(a, program), Passed: plans.Passed,
 			Tmux: worker.Server{Socket: socket, Environ: a.Env.List()}, Session: "aisync-" + strings.ReplaceAll(r.ID, ".", "_"),

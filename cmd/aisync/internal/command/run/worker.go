@@ -2,20 +2,20 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
-	"aisync.dev/aisync/agents/run/supervise"
-	"aisync.dev/aisync/agents/run/worker"
 	"aisync.dev/aisync/agents/start"
+	"aisync.dev/aisync/agents/supervise"
+	"aisync.dev/aisync/agents/worker"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
@@ -31,8 +31,8 @@ claims a task with aisync run claim. Reports with an ended claim are refused
 (rule stale-token) and not recorded.
 
 A person inspects workers with list, and decides with retain, let-go and confirm
-which to keep. None of these commands ends a worker; aisync run cleanup --safe
-does.`,
+which to keep. None of these commands ends a worker; aisync run stop does, and
+aisync run cleanup --safe for finished ones.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +60,10 @@ type workerDoc struct {
 	runs.Worker
 	Seen string `json:"seen,omitempty"` // its process or pane now, in words
 	Gone bool   `json:"gone"`           // neither process nor pane is left
+	// Sandbox says that it has the rights of a sandbox, not the person's.
+	Sandbox bool `json:"sandbox,omitempty"`
+	// Left are the processes that it started and that outlived it.
+	Left []worker.Leftover `json:"left,omitempty"`
 }
 
 func workerList(a *cli.App) *cobra.Command {
@@ -79,7 +83,7 @@ func workerList(a *cli.App) *cobra.Command {
 }
 
 func listWorkers(a *cli.App, r *runs.Run, st *runs.State) error {
-	docs := []workerDoc{}
+	docs, markers := []workerDoc{}, []string(nil)
 	for _, w := range st.Workers {
 		d := workerDoc{Worker: w}
 		if w.Substrate == runs.External {
@@ -87,9 +91,16 @@ func listWorkers(a *cli.App, r *runs.Run, st *runs.State) error {
 		} else if o, err := worker.Observe(process.System(), supervise.Folder(r, w.ID), w.Owner); err != nil {
 			d.Seen = err.Error()
 		} else {
-			d.Seen, d.Gone = o.String(), o.Gone()
+			d.Seen, d.Gone, d.Sandbox = o.String(), o.Gone(), o.Job != nil && o.Job.Sandbox
+			if o.Keeper == worker.Gone {
+				markers = append(markers, w.Owner)
+			}
 		}
 		docs = append(docs, d)
+	}
+	left := worker.Leftovers(process.System(), markers...)
+	for i := range docs {
+		docs[i].Left = left[docs[i].Owner]
 	}
 	if a.Flags.JSON {
 		return a.WriteJSON(struct {
@@ -98,9 +109,12 @@ func listWorkers(a *cli.App, r *runs.Run, st *runs.State) error {
 			Workers       []workerDoc `json:"workers"`
 		}{cli.ViewVersion, r.ID, docs})
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	w := a.Table()
 	for _, d := range docs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, cmp.Or(d.Registration.Task, "-"), termtext.Safe(d.Adapter)+" in "+d.Substrate, d.Retention, termtext.Safe(d.Seen))
+		if len(d.Left) > 0 {
+			d.Seen += "; still running: " + worker.Names(d.Left)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, cmp.Or(d.Registration.Task, "-"), termtext.Safe(d.Adapter)+" in "+whereOf(d.Substrate, d.Sandbox), d.Retention, termtext.Safe(d.Seen))
 	}
 	return w.Flush()
 }
@@ -188,18 +202,28 @@ func workerReady(a *cli.App) *cobra.Command {
 
 func workerHeartbeat(a *cli.App) *cobra.Command {
 	var lease time.Duration
-	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease. A supervisor renews the claims of the workers that it
-started. Any other worker must renew: when its lease is over, other workers can
-take its task.`,
+	cmd := reporting(a, "heartbeat", "renew the claim of this worker", `Renews the claim's lease, and shows that the worker does not hang: a supervised
+one that neither sends heartbeats nor prints for the run's heartbeat timeout is
+reported. A supervisor renews the leases of the workers that it started. Any
+other worker must renew: when its lease is over, other workers can take its
+task.`,
 		func(r *runs.Run, token string) error { return r.Renew(token, lease) })
 	cmd.Flags().DurationVar(&lease, "lease", 0, "hold it for `TIME`, such as 15m (default: the run's lease)")
 	return cmd
 }
 
 func workerDone(a *cli.App) *cobra.Command {
-	return reporting(a, "done", "report that this worker's task is done", `Completes the task if all the evidence it needs is there. The worker keeps
-running and is kept for inspection.`,
-		func(r *runs.Run, token string) error { return r.Complete(token) })
+	return reporting(a, "done", "report that this worker's task is done", `Completes the task if all the evidence it needs is there. What an agent left
+uncommitted in its work tree is committed first, and its diff is evidence; an
+agent that wrote nothing is refused. The worker keeps running and is kept for
+inspection.`,
+		func(r *runs.Run, token string) error {
+			work, err := supervise.Done(context.WithoutCancel(a.Signals), r, token)
+			if err == nil && work.Saved > 0 {
+				a.Say("committed the files that were left uncommitted: %d", work.Saved)
+			}
+			return err
+		})
 }
 
 func workerFail(a *cli.App) *cobra.Command {

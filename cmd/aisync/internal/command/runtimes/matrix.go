@@ -2,7 +2,7 @@ package runtimes
 
 import (
 	"fmt"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +45,10 @@ differ, the host's comes first.`,
 			if a.Flags.JSON {
 				return a.WriteJSON(matrixOf(k.index.Runtimes()))
 			}
-			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			if n := a.Columns(); n > 0 && n < matrixWidth {
+				return printNarrow(a, k.index.Runtimes())
+			}
+			t := a.Table()
 			fmt.Fprint(t, "RUNTIME")
 			for _, p := range catalog.Parts() {
 				fmt.Fprintf(t, "\t%s", p.Name)
@@ -61,6 +64,34 @@ differ, the host's comes first.`,
 			return t.Flush()
 		},
 	}
+}
+
+// matrixWidth is how many columns the table takes.
+const matrixWidth = 178
+
+// printNarrow prints the matrix as a list: what is proved for a runtime, what is
+// written, and so on.
+func printNarrow(a *cli.App, runtimes []spec.Runtime) error {
+	t := a.Table()
+	for _, r := range runtimes {
+		var levels []string
+		parts := map[string][]string{}
+		for _, p := range catalog.Parts() {
+			level := Cell(p, r)
+			if parts[level] == nil {
+				levels = append(levels, level)
+			}
+			parts[level] = append(parts[level], p.Name)
+		}
+		for i, level := range levels {
+			name := ""
+			if i == 0 {
+				name = termtext.Safe(r.ID)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\n", name, level, strings.Join(parts[level], ", "))
+		}
+	}
+	return t.Flush()
 }
 
 // Cell returns the level of p for r, or the levels of host and project if they differ.

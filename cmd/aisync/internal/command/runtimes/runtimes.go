@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +139,7 @@ whether host or project want it, and the catalog that describes it.`,
 			if a.Flags.JSON {
 				return a.WriteJSON(doc)
 			}
-			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			t := a.Table()
 			fmt.Fprintln(t, "RUNTIME\tNAME\tWANTED BY\tFROM\tPROGRAM")
 			for _, r := range doc.Runtimes {
 				program := termtext.Safe(cmp.Or(r.Program, "-"))

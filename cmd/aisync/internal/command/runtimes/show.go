@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +75,7 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 		program = doc.Command + ", not installed"
 	}
 	a.Printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "no spec here"))
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	t := a.Table()
 	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
 	place := func(level catalog.Level, where string) string {
 		if where == "" {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -165,7 +164,7 @@ exits 0 whatever it reports.`,
 				a.Printf("No services: the spec describes none.\n")
 				return nil
 			}
-			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			t := a.Table()
 			fmt.Fprintln(t, "SERVICE\tKIND\tSTATE\tRUN BY\tURL\tMODELS")
 			for _, d := range docs {
 				by := d.Manager

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,12 +10,14 @@ import (
 
 	"aisync.dev/aisync/agents/detect"
 	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/keeper"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 )
 
 func sessionArchive(a *cli.App) *cobra.Command {
@@ -34,8 +37,22 @@ context of a crashed agent; of an agent that may still run, only with --gone.`,
 				return err
 			}
 			c := p.own
-			if whose != "" {
-				if c, err = p.contextOf(whose, gone); err != nil {
+			if whose == "" {
+				err = c.Owned(meta(a, p.AtWork, c, p.others, ""), p.others)
+			} else {
+				c, err = p.contextOf(whose, gone)
+			}
+			if errors.Is(err, errNoContext) && gone {
+				if n, err := p.forget(whose); n > 0 || err != nil {
+					a.Say("removed the record of %s, which has no context", termtext.Safe(whose))
+					return err
+				}
+			}
+			if err != nil {
+				return err
+			}
+			if gone {
+				if _, err := p.forget(whose); err != nil {
 					return err
 				}
 			}
@@ -67,7 +84,22 @@ func (p present) contextOf(id string, gone bool) (session.Context, error) {
 		}
 		return session.Context{Root: p.Root, ID: e.ID, Path: e.Path}, nil
 	}
-	return session.Context{}, advice.Command(fmt.Errorf("%s has no context here", id), "aisync session list")
+	return session.Context{}, advice.Command(fmt.Errorf("%s %w", id, errNoContext), "aisync session list")
+}
+
+var errNoContext = errors.New("has no context here")
+
+// forget removes the records of an agent of which it is not known whether it is
+// alive, and returns how many there were.
+func (p present) forget(id string) (n int, err error) {
+	found, err := keeper.List(p.Table, p.Root)
+	for _, f := range found {
+		if f.Life == keeper.Unknown && cmp.Or(f.ID, "primary") == id {
+			n++
+			err = errors.Join(err, keeper.Forget(p.Root, f.Name))
+		}
+	}
+	return n, err
 }
 
 func sessionID(a *cli.App) *cobra.Command {
@@ -85,11 +117,7 @@ export AI_AGENT_ID=$(aisync session id --helper).`,
 			if err != nil {
 				return err
 			}
-			others, err := w.Others()
-			if err != nil {
-				return err
-			}
-			taken, err := session.Taken(w.Root, others)
+			taken, err := session.Taken(w.Root, w.Others())
 			if err != nil {
 				return err
 			}

@@ -10,12 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/agents/detect"
-	"aisync.dev/aisync/agents/identity"
-	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/roster"
 	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/quick"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
@@ -43,36 +41,22 @@ AI_AGENT_ID; an agent with an id never writes the primary's file.`,
 
 func sessionPath(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:         "path",
-		Short:       "print the absolute path of this agent's context",
-		Long:        "Prints the path of this agent's context file, whether it exists or not. Called as\nsession-context-path, the program runs this command.",
+		Use:   "path [DIR]",
+		Short: "print the absolute path of this agent's context",
+		Long: `Prints the path of this agent's context file, whether it exists or not: in the
+project of DIR, or of the working folder. Called as session-context-path, the
+program runs this command.`,
 		Annotations: map[string]string{"effect": "read-only"},
-		Args:        cli.NoArgs,
+		Args:        cli.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := a.Call().ContextPath()
+			c, err := a.CallIn(args)
+			if err != nil {
+				return err
+			}
+			_, err = c.ContextPath()
 			return err
 		},
 	}
-}
-
-// meta returns the header of this agent's context.
-func meta(a *cli.App, w cli.AtWork, c session.Context, model string) session.Meta {
-	m := session.Meta{Runtime: a.Env.Get(identity.VarRuntime), Model: cmp.Or(model, a.Env.Get(identity.VarModel)), Host: cli.MachineName(), Role: "primary", Started: cli.Now()}
-	if m.Runtime == "" {
-		r := detect.Detect(detect.Surroundings{Getenv: a.Env.Get, Workspace: w.Root, Processes: process.System(), Runtimes: w.Runtimes})
-		m.Runtime = r.Runtime
-	}
-	switch {
-	case c.Helper() || a.Env.On(identity.VarHelper):
-		m.Role = "helper"
-	case c.ID != "":
-		m.Role = "agent"
-	}
-	if p, ok := w.OwnAgent(); ok {
-		m.PID, m.Begun = p.PID, p.Start
-		m.Above = process.Ancestors(w.Table, p.PID)
-	}
-	return m
 }
 
 func sessionStart(a *cli.App) *cobra.Command {
@@ -91,7 +75,7 @@ tools get while one agent with an id is alone.`,
 			if err != nil {
 				return err
 			}
-			if err := begin(a, w, c, model); err != nil {
+			if err := begin(a, w, c, w.Others(), model); err != nil {
 				return err
 			}
 			a.Printf("%s\n", c.Path)
@@ -103,24 +87,29 @@ tools get while one agent with an id is alone.`,
 }
 
 // begin creates the caller's context if it does not exist.
-func begin(a *cli.App, w cli.AtWork, c session.Context, model string) error {
-	others, err := w.Others()
-	if err != nil {
+func begin(a *cli.App, w cli.AtWork, c session.Context, others roster.Roster, model string) error {
+	m := meta(a, w, c, others, model)
+	if _, err := c.Start(m, others); err != nil {
 		return err
 	}
-	if _, err := c.Start(meta(a, w, c, model), others); err != nil {
+	if err := record(w, c, m, others); err != nil {
 		return err
 	}
 	return session.SyncCopy(w.Root, false)
 }
 
 // ensureContext creates the calling agent's context, if it has none, before it changes
-// a shared file. It does nothing for a person.
+// a shared file. For a person it does nothing, but where it cannot tell a person from
+// an agent, it returns an error if the context may be another agent's.
 func ensureContext(a *cli.App, w cli.AtWork, c session.Context) error {
-	if _, ok := w.OwnAgent(); !ok && c.ID == "" {
-		return nil
+	others := w.Others()
+	switch {
+	case isAgent(a, w, c, others):
+		return begin(a, w, c, others, "")
+	case w.Table.Partial() != "":
+		return c.Owned(meta(a, w, c, others, ""), others)
 	}
-	return begin(a, w, c, "")
+	return nil
 }
 
 // entries returns the agents and contexts of the project.
@@ -133,11 +122,9 @@ func entries(a *cli.App) (present, error) {
 	if p.own, err = a.Context(w); err != nil {
 		return p, err
 	}
-	if p.others, err = w.Others(); err != nil {
-		return p, err
-	}
+	p.others = w.Others()
 	self := p.own
-	if _, ok := w.OwnAgent(); !ok && self.ID == "" {
+	if !isAgent(a, w, self, p.others) {
 		self = session.Context{} // a person is no agent, and not the primary
 	}
 	p.contexts, err = session.List(w.Root, p.others, self)
@@ -158,7 +145,7 @@ func sessionList(a *cli.App) *cobra.Command {
 		Short: "list the contexts of this project and whether their agents run",
 		Long: `Lists the contexts: live (a process with the id runs), crashed (none does, and
 every agent here has another id) or stale (unknown, because the id of an agent
-here cannot be read).`,
+here cannot be read, or because a sandbox or container hides other agents).`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -176,11 +163,19 @@ here cannot be read).`,
 			for _, e := range p.contexts {
 				a.Printf("%s\n", EntryLine(a, e))
 			}
+			sayDoubts(a, p.others.Doubts())
 			if len(p.contexts) == 0 {
 				a.Say("no contexts in %s", p.Root)
 			}
 			return nil
 		},
+	}
+}
+
+// sayDoubts tells why there may be more agents than are listed.
+func sayDoubts(a *cli.App, doubts []string) {
+	for _, why := range doubts {
+		a.Say("aisync: there may be more agents here: %s", termtext.Safe(why))
 	}
 }
 
@@ -233,7 +228,8 @@ func sessionGate(a *cli.App) *cobra.Command {
 		Short: "check whether a whole file may be rewritten; exit 1 while other agents run",
 		Long: `Call it before rewriting a whole file and before the primary's last commit. It
 exits 1 while another agent with an id runs here, or may run, and lists these
-agents. It also lists contexts of crashed agents, which do not close the gate.`,
+agents. It exits 2 where it cannot tell, in a sandbox for instance. It also lists
+contexts of crashed agents, which do not close the gate.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -252,10 +248,13 @@ agents. It also lists contexts of crashed agents, which do not close the gate.`,
 			} else {
 				gateText(a, g)
 			}
-			if !g.Open {
-				return cli.Exit(cli.ExitError)
+			switch {
+			case g.Open:
+				return nil
+			case !g.Certain():
+				return cli.Exit(quick.Unknown)
 			}
-			return nil
+			return cli.Exit(cli.ExitError)
 		},
 	}
 }
@@ -270,6 +269,11 @@ func gateText(a *cli.App, g session.Gate) {
 	}
 	for _, e := range g.Helpers {
 		a.Printf("%s\n", EntryLine(a, e))
+	}
+	sayDoubts(a, g.Doubts)
+	if !g.Certain() {
+		a.Printf("closed: other agents may be at work that are not visible from here. Leave the pass out, or ask the person to run it\n")
+		return
 	}
 	a.Printf(`closed. Ask which is meant:
   1. commit their work in progress with yours (their journals say what is under way)
@@ -306,7 +310,8 @@ func sessionClose(a *cli.App) *cobra.Command {
 		Short: "print what this agent must do before it ends",
 		Long: `Prints the duties of this agent: all of them for the last agent here, only its
 own beside other agents; for the primary beside live helpers it prints the three
-choices and exits 1. It changes nothing.`,
+choices and exits 1; where it cannot tell who is here, it exits 2. It changes
+nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -327,8 +332,12 @@ choices and exits 1. It changes nothing.`,
 				for _, e := range d.Others {
 					a.Printf("  %s\n", EntryLine(a, e))
 				}
+				sayDoubts(a, d.Doubts)
 			}
-			if d.Duties == "ask" {
+			switch {
+			case d.Duties == "ask" && !d.Certain():
+				return cli.Exit(quick.Unknown)
+			case d.Duties == "ask":
 				return cli.Exit(cli.ExitError)
 			}
 			return nil

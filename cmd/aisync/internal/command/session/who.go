@@ -24,13 +24,15 @@ import (
 type whoDoc struct {
 	FormatVersion string          `json:"format_version"`
 	Project       string          `json:"project"`
-	Agents        []roster.Agent  `json:"agents"` // including the caller
-	Hidden        []roster.Agent  `json:"hidden"` // of other users, perhaps in this project
+	Agents        []roster.Agent  `json:"agents"`           // including the caller
+	Hidden        []roster.Agent  `json:"hidden"`           // of other users, perhaps in this project
+	Doubts        []string        `json:"doubts,omitempty"` // why there may be more agents
 	Contexts      []session.Entry `json:"contexts"`
 	Claims        []ledger.Claim  `json:"claims"`
 	Work          []piece         `json:"work"` // running tasks of the queue and of runs
 	Messages      []openMessage   `json:"open_messages"`
-	Problems      []string        `json:"problems"` // what could not be read
+	Seats         []seatView      `json:"seats,omitempty"` // the agents' names in the ledger
+	Problems      []string        `json:"problems"`        // what could not be read
 }
 
 // openMessage is a message of the ledger that is open or acknowledged.
@@ -50,8 +52,9 @@ func WhoCommand(a *cli.App) *cobra.Command {
 		Use:   "who",
 		Short: "list this project's agents, session files, tasks and claims",
 		Long: `Shows who is at work in this project: the running agents including the caller,
-their session files, the claimed tasks of the queue and of runs, and the claimed
-paths and open messages of the ledger. If something cannot be read, it reports
+their session files, the claimed tasks of the queue and of runs, and the seats,
+claimed paths and open messages of the ledger. A seat is an agent's name, which
+stays when its program is started again. If something cannot be read, it reports
 that, shows the rest and exits 1.`,
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -86,13 +89,11 @@ func who(a *cli.App, w cli.AtWork) whoDoc {
 		}
 		return err != nil
 	}
-	here, err := launch.Everybody(process.System(), w.Root, w.Runtimes)
+	here := launch.Everybody(process.System(), w.Root, w.Runtimes)
+	doc.Agents, doc.Hidden, doc.Doubts = here.Agents, here.Hidden, here.Doubts()
+	list, err := session.List(w.Root, here, session.Context{})
 	if !problem(err) {
-		doc.Agents, doc.Hidden = here.Agents, here.Hidden
-		list, err := session.List(w.Root, here, session.Context{})
-		if !problem(err) {
-			doc.Contexts = list
-		}
+		doc.Contexts = list
 	}
 	for _, look := range inHand {
 		some, err := look(w.Root)
@@ -106,6 +107,12 @@ func who(a *cli.App, w cli.AtWork) whoDoc {
 	if problem(err) {
 		return doc
 	}
+	seats, faults := seatsOf(l, doc.Agents)
+	doc.Seats = seats
+	for _, err := range faults {
+		problem(err)
+	}
+	l.Leases = a.Leases(l.Root)
 	if claims, err := l.Claims(); !problem(err) {
 		doc.Claims = append(doc.Claims, claims...)
 		sort.Slice(doc.Claims, func(i, j int) bool {
@@ -131,18 +138,32 @@ func whoText(a *cli.App, doc whoDoc) {
 		a.Printf("%s\n", title)
 		return true
 	}
-	if section("agents", len(doc.Agents), "none at work here") {
+	none := "none at work here"
+	if len(doc.Doubts) > 0 {
+		none = "none that is visible from here"
+	}
+	if section("agents", len(doc.Agents), none) {
 		for _, g := range doc.Agents {
 			id := cmp.Or(g.ID, "no id")
 			if !g.Known {
 				id = "id not known"
 			}
-			a.Printf("  %s%s process %d in %s\n", Pad(termtext.Safe(id), 40), Pad(g.Runtime, 12), g.PID, termtext.Safe(below(doc.Project, g.Cwd)))
+			at := "in " + below(doc.Project, g.Cwd)
+			if g.Outside != "" {
+				at += ", seen by its keeper or its last hook call, " + g.Outside
+			}
+			if g.Seat != "" && g.ID == "" {
+				id = g.Seat
+			} else if g.Seat != "" {
+				id = g.Seat + ", " + id
+			}
+			a.Printf("  %s%s process %d %s\n", Pad(termtext.Safe(id), 40), Pad(g.Runtime, 12), g.PID, termtext.Safe(at))
 		}
 	}
-	for _, h := range doc.Hidden {
-		a.Printf("  process %d (%s) is another user's and may be here\n", h.PID, h.Runtime)
+	for _, why := range doc.Doubts {
+		a.Printf("  there may be more: %s\n", termtext.Safe(why))
 	}
+	seatsText(a, doc.Seats)
 	if section("session files", len(doc.Contexts), "none") {
 		for _, e := range doc.Contexts {
 			a.Printf("  %s\n", EntryLine(a, e))
@@ -155,7 +176,7 @@ func whoText(a *cli.App, doc whoDoc) {
 	}
 	if section("claims", len(doc.Claims), "none") {
 		for _, c := range doc.Claims {
-			a.Printf("  %s%s since %s\n", Pad(termtext.Safe(c.Agent), 40), termtext.Safe(below(doc.Project, c.Path)), termtext.Safe(c.Since))
+			a.Printf("  %s%s since %s%s\n", Pad(termtext.Safe(c.Agent), 40), termtext.Safe(below(doc.Project, c.Path)), termtext.Safe(c.Since), termtext.Safe(c.Note()))
 		}
 	}
 	if section("open messages", len(doc.Messages), "none") {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"aisync.dev/aisync/agents/identity"
+	"aisync.dev/aisync/agents/clock"
 	"aisync.dev/aisync/agents/process"
 	runs "aisync.dev/aisync/agents/run"
 	"aisync.dev/aisync/agents/task"
@@ -58,7 +58,7 @@ func runningTasks(root string) ([]piece, error) {
 			if by != (task.Claimant{}) {
 				one.By = by.String()
 				one.note = "by " + one.By
-				if by.Life(identity.Host(), process.System()) == task.Gone {
+				if by.Life(task.Here().Host, process.System()) == task.Gone {
 					one.note += ", which is gone"
 				}
 			}
@@ -95,7 +95,7 @@ func heldClaims(root string) ([]piece, error) {
 	return out, errors.Join(errs...)
 }
 
-func claimsOf(s *runs.State, id string, now runs.Moment) []piece {
+func claimsOf(s *runs.State, id string, now clock.Moment) []piece {
 	var out []piece
 	for i := range s.Tasks {
 		t := &s.Tasks[i]

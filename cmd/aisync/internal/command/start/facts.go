@@ -24,9 +24,10 @@ func FactsCommand(a *cli.App) *cobra.Command {
 		Use:   "facts",
 		Short: "print this machine's processor, memory, GPU, disks and programs",
 		Long: `Prints the facts of this machine on which plans depend. --facts FILE reads the
-output of --json, to plan for another machine. It starts no program and connects
-to nothing; --versions starts each program to ask for its version, which no
-other command needs.`,
+output of --json, to plan for another machine. It connects to nothing, and starts
+only programs that know what the kernel hides: nvidia-smi where NVIDIA's driver
+is loaded, once a boot; sysctl and system_profiler on macOS. --versions starts
+each program to ask for its version, which no other command needs.`,
 		Example:     "  $ aisync facts --versions\n  $ aisync facts --json > laptop.json\n  $ aisync plan --facts laptop.json",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -86,20 +87,7 @@ func factLines(f facts.Facts) [][2]string {
 	for _, n := range f.NPUs {
 		out = append(out, [2]string{"npu", n.Vendor + ":" + n.Device})
 	}
-	backends := []string{}
-	if f.Vulkan {
-		backends = append(backends, "Vulkan (an ICD is installed)")
-	}
-	if f.ROCm != "" {
-		backends = append(backends, "ROCm "+f.ROCm)
-	}
-	if f.CUDA != "" {
-		backends = append(backends, "CUDA driver "+f.CUDA)
-	}
-	if len(backends) == 0 {
-		backends = []string{"CPU only"}
-	}
-	out = append(out, [2]string{"backends", strings.Join(backends, ", ")})
+	out = append(out, [2]string{"backends", backendsText(f)})
 	for _, d := range f.Disks {
 		out = append(out, [2]string{"disk", fmt.Sprintf("%s free of %s at %s", quantity.Bytes(d.Free), quantity.Bytes(d.Size), d.Path)})
 	}
@@ -118,26 +106,62 @@ func factLines(f facts.Facts) [][2]string {
 	slices.Sort(programs)
 	out = append(out, [2]string{"packages", or(strings.Join(managers, join))})
 	out = append(out, [2]string{"programs", or(strings.Join(programs, join))})
-	for _, n := range f.Notes {
+	for _, n := range slices.Concat(f.Notes, f.Unread()) {
 		out = append(out, [2]string{"note", n})
 	}
 	return out
 }
 
+// gpuText describes a graphics unit. A memory that cannot be read is unknown, and
+// the note says why.
 func gpuText(g facts.GPU, size func(facts.Bytes) string) string {
-	name := g.Name
-	if name == "" {
-		name = g.Vendor + ":" + g.Device
-	}
-	text := name
+	text := g.Label()
 	if g.Driver != "" {
-		text += ", driver " + g.Driver
+		text += ", driver " + strings.TrimSpace(g.Driver+" "+strings.TrimPrefix(g.DriverVersion, g.Driver))
 	}
-	if g.Unified {
-		return text + fmt.Sprintf(", shares the machine's memory: %s and %s", size(g.VRAM), size(g.GTT))
+	switch {
+	case g.MemoryUnknown != "":
+		text += ", memory unknown"
+	case g.Unified && g.VRAM == 0:
+		text += ", shares the machine's memory: up to " + size(g.GTT)
+	case g.Unified:
+		text += fmt.Sprintf(", shares the machine's memory: %s and %s", size(g.VRAM), size(g.GTT))
+	case g.Integrated:
+		text += ", uses the processor's memory"
+	case g.VRAM > 0:
+		text += ", " + size(g.VRAM) + " of graphics memory"
+		if g.VRAMFree > 0 {
+			text += ", " + size(g.VRAMFree) + " of it free now"
+		}
 	}
-	if g.VRAM > 0 {
-		text += ", " + size(g.VRAM) + " of its own memory"
+	if g.Bandwidth > 0 {
+		text += fmt.Sprintf(", %d GB/s", g.Bandwidth/1e9)
+	}
+	if len(g.Backends) > 0 {
+		text += ": " + strings.Join(g.Backends, ", ")
 	}
 	return text
+}
+
+// backendsText says what may compute on this machine beside the processor.
+func backendsText(f facts.Facts) string {
+	var out []string
+	if f.Vulkan {
+		out = append(out, "Vulkan (an ICD is installed)")
+	}
+	if f.ROCm != "" {
+		out = append(out, "ROCm "+f.ROCm)
+	}
+	if f.CUDA != "" {
+		out = append(out, "CUDA driver "+f.CUDA)
+	}
+	for _, g := range f.GPUs {
+		if g.Vendor == "106b" && len(g.Backends) > 0 {
+			out = append(out, "Metal")
+		}
+	}
+	if len(out) == 0 {
+		return "CPU only"
+	}
+	return strings.Join(out, ", ")
 }

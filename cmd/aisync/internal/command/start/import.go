@@ -3,6 +3,7 @@ package start
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/contextreport"
 	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	editcmd "aisync.dev/aisync/cmd/aisync/internal/command/edit"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -37,9 +40,10 @@ spec.
 
 Without --from it reads the sources of rulesync or ruler if there are any, else
 the files of each program. It changes and removes no existing file, except that
-an existing spec gets the missing entries. The table shows where each thing
-went; "kept as is" marks what does not fit into a bundle and stays. It copies no
-values that look like secrets: the spec names a variable instead.
+an existing spec gets the missing entries. It shows, by program, what becomes
+what, what programs then share and what stays as it is; --verbose lists each
+thing. On a terminal it asks once before it writes; without one it writes. It
+copies no values that look like secrets: the spec names a variable instead.
 
 Afterwards aisync plan shows what matches already ("=") and what it would write
 for the other runtimes.`,
@@ -64,8 +68,11 @@ for the other runtimes.`,
 	flags.StringSliceVar(&from, "from", nil, "read only the files of `PROGRAMS`: "+joinOrigins(gather.Origins, ", "))
 	flags.StringVar(&im.scope, "scope", string(stack.ScopeProject), "write `WHICH` spec: project, or host for your home")
 	editcmd.OneScope(cmd)
+	flags.BoolVar(&im.options.Share, "share", false, "make what one program has common to all, translated where it must be")
+	flags.StringSliceVar(&im.options.Runtimes, "runtime", nil, "add the runtimes `IDS` to those whose files are found")
 	flags.StringVar(&im.bundle, "bundle", "", "write the bundle into `FOLDER` (default: .aisync in the project, bundle beside the host's spec)")
 	flags.BoolVar(&im.dryRun, "dry-run", false, "show what would be written, without writing it")
+	flags.BoolVarP(&im.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
@@ -84,14 +91,17 @@ type importing struct {
 	scope   string
 	bundle  string
 	dryRun  bool
+	yes     bool
 
 	places  place.Places
 	dir     string // to read
 	found   *gather.Result
 	edit    *editcmd.Editing // of an existing spec, or nil
+	had     []string         // servers of that spec
 	written []string
 
-	superfluous []string // imported files to remove after an apply
+	changes     []contextreport.LoadChange // after an apply; nil: not known
+	superfluous []string                   // imported files to remove after an apply
 }
 
 func (im *importing) run(ctx context.Context, args []string) (err error) {
@@ -101,24 +111,75 @@ func (im *importing) run(ctx context.Context, args []string) (err error) {
 	if err := im.locate(args); err != nil {
 		return err
 	}
-	if im.found, err = gather.From(im.dir, im.options); err != nil {
+	if err := im.gather(ctx); err != nil {
 		return err
 	}
-	if len(im.found.Files) == 0 && len(im.found.Servers) == 0 {
-		im.show(nil)
-		return advice.New(fmt.Errorf("nothing to import in %s", im.dir), "it reads the files of "+joinOrigins(gather.Origins, ", ")+"; to start with an empty spec: aisync init --here")
+	if len(im.found.Files) == 0 && len(im.found.Servers) == 0 && (im.options.Home || len(im.found.Runtimes) == 0 && (len(im.runtimes()) == 0 || len(im.options.From) > 0)) {
+		if im.app.Flags.JSON {
+			err = im.app.WriteJSON(im.document())
+		} else {
+			im.review(nil)
+		}
+		return errors.Join(err, im.nothing())
 	}
-	texts, err := im.specTexts(ctx)
+	texts, err := im.settle(ctx)
 	if err != nil {
 		return err
 	}
+	kept := len(im.found.Kept)
+	if !im.isNew() {
+		im.review(nil)
+		return im.outcome(kept, false)
+	}
+	im.review(texts)
 	if !im.dryRun {
+		if err := im.confirm(texts); err != nil {
+			return err
+		}
 		if err := im.write(texts); err != nil {
 			return err
 		}
-		im.superfluous = im.duplicates(ctx)
 	}
-	return im.show(texts)
+	return im.outcome(kept, true)
+}
+
+// confirm asks on a terminal before the first byte is written. Without one import
+// writes unasked: it takes no file away and writes over none.
+func (im *importing) confirm(texts map[string][]byte) error {
+	if im.yes || im.app.Flags.JSON || !im.app.Terminal() {
+		return nil
+	}
+	files, specs := im.pending(texts)
+	if files+specs == 0 {
+		return nil
+	}
+	var parts []string
+	if files > 0 {
+		parts = append(parts, quantity.Count(files, "file")+" below "+im.short(im.bundle))
+	}
+	if specs > 0 {
+		parts = append(parts, "the spec")
+	}
+	return im.app.Confirm(false, "Write "+termtext.Safe(strings.Join(parts, " and "))+"?")
+}
+
+// nothing is the error where there is nothing to import.
+func (im *importing) nothing() error {
+	err := fmt.Errorf("nothing to import in %s", im.dir)
+	if len(im.found.Kept) > 0 {
+		err = fmt.Errorf("nothing to import in %s: all that is there is kept as is, see above", im.dir)
+	}
+	specs, _ := filepath.Glob(filepath.Join(im.places.Config, "*.cue")) // the pattern is valid
+	hint := "it reads the files of " + joinOrigins(gather.Origins, ", ")
+	switch {
+	case !im.options.Home:
+		hint += "; to start with an empty spec: aisync init --here"
+	case len(specs) > 0:
+		hint += "; to see what the host's spec asks for: aisync plan --scope host"
+	default:
+		hint += "; to start with a host's spec: aisync init"
+	}
+	return advice.New(err, hint)
 }
 
 // locate sets the folder to read and the folder of the bundle.
@@ -134,6 +195,7 @@ func (im *importing) locate(args []string) error {
 	switch im.scope {
 	case string(stack.ScopeHost):
 		im.dir, im.options.Home = home, true
+		im.options.Paths = []string{string(im.places.Home)}
 		im.bundle = cmp.Or(im.bundle, filepath.Join(im.places.Config, "bundle"))
 	case string(stack.ScopeProject):
 		im.dir = cmp.Or(im.places.Project, cwd)
@@ -144,6 +206,9 @@ func (im *importing) locate(args []string) error {
 		}
 		if im.dir == home {
 			return advice.Command(fmt.Errorf("%s is your home, not a project", im.dir), "aisync import --scope host")
+		}
+		if home != "" {
+			im.options.ClaudeState = filepath.Join(home, ".claude.json")
 		}
 		im.places.Project = im.dir
 		im.bundle = cmp.Or(im.bundle, filepath.Join(im.dir, ".aisync"))

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aisync.dev/aisync/app/contextreport"
 	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	editcmd "aisync.dev/aisync/cmd/aisync/internal/command/edit"
@@ -15,52 +16,82 @@ import (
 
 // importDoc is the JSON of import.
 type importDoc struct {
-	FormatVersion string             `json:"format_version"`
-	DryRun        bool               `json:"dry_run"`
-	Dir           string             `json:"dir"`
-	Bundle        string             `json:"bundle"`
-	From          []gather.Origin    `json:"from"`
-	Runtimes      []string           `json:"runtimes"`
-	Taken         []gather.Taken     `json:"taken"`
-	Kept          []gather.Kept      `json:"kept"`
-	Written       []string           `json:"written"`
-	Spec          []editcmd.EditFile `json:"spec"`        // the changes of an existing spec
-	Superfluous   []string           `json:"superfluous"` // files that programs would read twice after an apply
+	FormatVersion string                     `json:"format_version"`
+	DryRun        bool                       `json:"dry_run"`
+	Dir           string                     `json:"dir"`
+	Bundle        string                     `json:"bundle"`
+	From          []gather.Origin            `json:"from"`
+	Runtimes      []string                   `json:"runtimes"`
+	Taken         []gather.Taken             `json:"taken"`
+	Kept          []gather.Kept              `json:"kept"`
+	Written       []string                   `json:"written"`
+	Spec          []editcmd.EditFile         `json:"spec"`        // the changes of an existing spec
+	Superfluous   []string                   `json:"superfluous"` // files that programs would read twice after an apply
+	Loads         []contextreport.LoadChange `json:"loads"`       // what programs will have more and less after an apply; null: not checked
 }
 
-// show prints what was imported from where, and what was kept. texts are the specs as
-// written, or as they would be.
-func (im *importing) show(texts map[string][]byte) error {
+// document returns the JSON of the import.
+func (im *importing) document() importDoc {
 	doc := importDoc{
 		cli.ViewVersion, im.dryRun, im.dir, im.bundle, cli.OrEmpty(im.found.From), cli.OrEmpty(im.found.Runtimes),
-		cli.OrEmpty(im.found.Taken), cli.OrEmpty(im.found.Kept), cli.OrEmpty(im.written), []editcmd.EditFile{}, cli.OrEmpty(im.superfluous),
+		cli.OrEmpty(im.found.Taken), cli.OrEmpty(im.found.Kept), cli.OrEmpty(im.written), []editcmd.EditFile{}, cli.OrEmpty(im.superfluous), im.changes,
 	}
 	if im.edit != nil {
 		doc.Spec = im.edit.Diffs()
 	}
+	return doc
+}
+
+// review prints what becomes what, what stays, the specs as they will be, in texts,
+// and what programs have after an apply.
+func (im *importing) review(texts map[string][]byte) {
 	if im.app.Flags.JSON {
-		return im.app.WriteJSON(doc)
+		return
 	}
-	im.table()
-	for _, k := range doc.Kept {
-		im.app.Printf("kept as is: %s (%s)\n", termtext.Safe(k.Path), termtext.Safe(k.Why))
+	if im.app.Flags.Verbose {
+		im.table()
+		im.keptLines(im.found.Kept)
+	} else {
+		paint := im.app.Paint()
+		im.app.Printf("%s", view.NewImportReview(im.found, im.short(im.bundle), im.options.Name).Text(paint.Bold))
 	}
-	for _, f := range doc.Spec {
-		view.PrintDiff(im.app, f.Diff)
+	if texts == nil {
+		return
 	}
-	if im.edit == nil {
+	if im.edit != nil {
+		for _, f := range im.edit.Diffs() {
+			view.PrintDiff(im.app, f.Diff)
+		}
+	} else {
 		for path, text := range texts {
 			im.newFile(path, text)
 		}
 	}
-	if len(doc.Superfluous) > 0 {
-		im.app.Printf("programs would read these files twice after aisync apply; remove them then:\n")
+	if len(im.superfluous) > 0 {
+		im.app.Printf("programs would read these files twice after aisync apply, and none would miss them; remove them then:\n")
 	}
-	for _, f := range doc.Superfluous {
+	for _, f := range im.superfluous {
 		im.app.Printf("  %s\n", termtext.Safe(f))
 	}
 	switch {
-	case texts == nil:
+	case im.changes == nil:
+	case len(im.changes) > 0:
+		im.app.Printf("after aisync apply, programs will load:\n%s", view.LoadChangesText(im.changes))
+	default:
+		im.app.Printf("checked: after aisync apply, every program loads here what it loads now\n")
+	}
+}
+
+// outcome prints what was written, and what stayed meanwhile: found.Kept from kept
+// on.
+func (im *importing) outcome(kept int, isNew bool) error {
+	if im.app.Flags.JSON {
+		return im.app.WriteJSON(im.document())
+	}
+	im.keptLines(im.found.Kept[kept:])
+	switch {
+	case !isNew:
+		im.app.Say("nothing new to take over in %s", termtext.Safe(im.short(im.dir)))
 	case im.dryRun:
 		im.app.Hint("nothing was written (--dry-run)")
 	default:
@@ -68,6 +99,13 @@ func (im *importing) show(texts map[string][]byte) error {
 		im.app.Hint("read them, then: aisync plan")
 	}
 	return nil
+}
+
+// keptLines prints a line for each thing that stays where it is.
+func (im *importing) keptLines(kept []gather.Kept) {
+	for _, k := range kept {
+		im.app.Printf("kept as is: %s (%s)\n", termtext.Safe(k.Path), termtext.Safe(k.Why))
+	}
 }
 
 // table prints a line for each imported thing.

@@ -16,12 +16,11 @@ import (
 	editcmd "aisync.dev/aisync/cmd/aisync/internal/command/edit"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/edit"
-	"aisync.dev/aisync/schema/spec"
 )
 
 // specTexts returns the valid texts of the resulting spec by path.
 func (im *importing) specTexts(ctx context.Context) (map[string][]byte, error) {
-	file := filepath.Join(im.dir, place.SpecFile)
+	file := im.specFile()
 	if _, err := os.Stat(file); !im.options.Home && errors.Is(err, fs.ErrNotExist) {
 		texts := map[string][]byte{file: im.newSpec()}
 		_, err := schema.Load(ctx, schema.Options{ProjectDir: im.dir, Texts: texts, Scope: schema.ProjectOnly})
@@ -37,6 +36,8 @@ func (im *importing) specTexts(ctx context.Context) (map[string][]byte, error) {
 	}
 	return e.Check(ctx, editcmd.KindOf("bundle"))
 }
+
+func (im *importing) specFile() string { return filepath.Join(im.dir, place.SpecFile) }
 
 // source returns the bundle's folder for the spec in specDir: relative if it is below.
 func (im *importing) source(specDir string) string {
@@ -66,16 +67,17 @@ func (im *importing) addTo(e *editcmd.Editing) error {
 			}
 		}
 	}
-	for _, id := range im.found.Runtimes {
+	im.had = e.Names(editcmd.KindOf("mcp"))
+	for _, id := range im.runtimes() {
 		if err := e.AddRuntime(id, false, "{}"); err != nil {
 			return err
 		}
 	}
 	for _, s := range im.found.Servers {
-		if slices.Contains(e.Names(editcmd.KindOf("mcp")), s.Name) {
+		if slices.Contains(im.had, s.Name) {
 			continue // the spec's entry stays
 		}
-		if err := e.Files.Add(serverText(s.MCPServer), "mcp", s.Name); err != nil {
+		if err := e.Files.Add(editcmd.ServerText(s.MCPServer), "mcp", s.Name); err != nil {
 			return err
 		}
 	}
@@ -85,8 +87,9 @@ func (im *importing) addTo(e *editcmd.Editing) error {
 
 // newSpec returns a first spec of the project.
 func (im *importing) newSpec() []byte {
-	ids := make([]string, len(im.found.Runtimes))
-	for i, id := range im.found.Runtimes {
+	runtimes := im.runtimes()
+	ids := make([]string, len(runtimes))
+	for i, id := range runtimes {
 		ids[i] = strconv.Quote(id)
 	}
 	note := ""
@@ -102,29 +105,10 @@ func (im *importing) newSpec() []byte {
 	if len(im.found.Servers) > 0 {
 		b.WriteString("\tmcp: {\n")
 		for _, s := range im.found.Servers {
-			fmt.Fprintf(&b, "\t\t%s: %s\n", edit.Label(s.Name), serverText(s.MCPServer))
+			fmt.Fprintf(&b, "\t\t%s: %s\n", edit.Label(s.Name), editcmd.ServerText(s.MCPServer))
 		}
 		b.WriteString("\t}\n")
 	}
 	b.WriteString("}\n")
 	return []byte(b.String())
-}
-
-// serverText returns an MCP server in CUE.
-func serverText(s spec.MCPServer) string {
-	vars := func(name string, list []spec.EnvVar) edit.Field {
-		var fields []edit.Field
-		for _, v := range list {
-			value := edit.String(v.Value)
-			if v.Secret != nil {
-				value = edit.Struct(edit.Text("env", v.Secret.Env), edit.Text("file", v.Secret.File))
-			}
-			fields = append(fields, edit.Field{Name: v.Name, Value: value})
-		}
-		if len(fields) == 0 {
-			return edit.Field{}
-		}
-		return edit.Field{Name: name, Value: edit.Struct(fields...)}
-	}
-	return edit.Struct(edit.Text("command", s.Command), edit.Texts("args", s.Args), edit.Text("url", s.URL), vars("env", s.Env), vars("headers", s.Headers))
 }

@@ -2,17 +2,13 @@ package start
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"aisync.dev/aisync/app/gather"
-	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -46,7 +42,7 @@ func (im *importing) write(texts map[string][]byte) error {
 func (im *importing) writeNew(disk fsys.FS, name fsys.LogicalPath, text []byte, mode fs.FileMode) error {
 	old, err := disk.ReadFile(name)
 	switch {
-	case err == nil && bytes.Equal(old, text):
+	case err == nil && (bytes.Equal(old, text) || sameFile(string(name), text)):
 		return nil
 	case err == nil:
 		im.found.Kept = append(im.found.Kept, gather.Kept{Path: im.short(string(name)), Why: "exists, and differs from what was imported"})
@@ -64,48 +60,30 @@ func (im *importing) writeNew(disk fsys.FS, name fsys.LogicalPath, text []byte, 
 	return nil
 }
 
-// duplicates returns the imported files that an apply does not manage: programs would
-// read them beside the files made from them.
-func (im *importing) duplicates(ctx context.Context) []string {
-	a := *im.app
-	a.Flags.Quiet = true
-	where := stack.ScopeHost
-	if !im.options.Home {
-		where, a.Flags.Project = stack.ScopeProject, im.dir
-	}
-	w, err := a.Loaded(ctx, where, stack.Open)
-	if err != nil {
-		return nil // aisync plan reports the error
-	}
-	var targets []string
-	for _, d := range w.Declared.Declarations {
-		targets = append(targets, string(d.Target.Path(w.Places.Home)))
-	}
-	var out []string
-	for _, t := range im.found.Taken {
-		at := t.From
-		if im.options.Home {
-			at = string(im.places.Home.Join(t.From))
-		}
-		kept := slices.ContainsFunc(targets, func(p string) bool { return p == at || strings.HasPrefix(p, at+"/") })
-		if !kept && !strings.HasPrefix(t.From, ".rule") && made(t, targets) {
-			out = append(out, im.short(filepath.Join(im.dir, t.From)))
+// pending counts the files of the bundle and the specs that write would write.
+func (im *importing) pending(texts map[string][]byte) (files, specs int) {
+	for _, f := range im.found.Files {
+		if _, err := os.Lstat(filepath.Join(im.bundle, filepath.FromSlash(f.Path))); errors.Is(err, fs.ErrNotExist) {
+			files++
 		}
 	}
-	return out
+	for name, text := range texts {
+		if old, err := os.ReadFile(name); err != nil || !bytes.Equal(old, text) {
+			specs++
+		}
+	}
+	return files, specs
 }
 
-// made reports whether one of targets contains t. The text of a rule may be part of an
-// instruction file.
-func made(t gather.Taken, targets []string) bool {
-	name := strings.TrimSuffix(path.Base(t.To), ".md")
-	switch t.What {
-	case "rule":
-		return slices.ContainsFunc(targets, func(p string) bool { return strings.HasSuffix(p, ".md") || strings.HasSuffix(p, ".mdc") })
-	case "skill":
-		return slices.ContainsFunc(targets, func(p string) bool { return strings.Contains(p, "/"+name+"/") })
-	case "command", "agent":
-		return slices.ContainsFunc(targets, func(p string) bool { return strings.HasPrefix(path.Base(p), name+".") })
+// sameFile reports whether the file at name holds text, or as settings the same
+// values.
+func sameFile(name string, text []byte) bool {
+	old, err := os.ReadFile(name)
+	switch {
+	case err != nil:
+		return false
+	case bytes.Equal(old, text):
+		return true
 	}
-	return false
+	return filepath.Base(name) == "settings.json" && gather.SameSettings(old, text)
 }

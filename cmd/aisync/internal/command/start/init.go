@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/gather"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
@@ -166,6 +167,10 @@ func (s *initializer) project(ctx context.Context, runtimes []string, source str
 		if sources, err = s.recognize(ctx, dir, source); err != nil {
 			return err
 		}
+	} else if there, err := gather.Present(dir); err != nil {
+		return err
+	} else if len(there) > 0 {
+		s.next = "this folder has files of " + joinOrigins(there, ", ") + ": to take them over: aisync import; to see them first: aisync import --dry-run"
 	}
 	return s.writeNew(dir, map[string][]byte{place.SpecFile: projectSpec(cli.NameOf(filepath.Base(dir), "project"), runtimes, why, sources)})
 }

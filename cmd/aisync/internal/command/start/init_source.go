@@ -29,21 +29,25 @@ type fromSource struct {
 // recognize returns the source at url with those of its bundles that an older
 // installer has put into the project in dir.
 func (s *initializer) recognize(ctx context.Context, dir, url string) (*fromSource, error) {
-	out := &fromSource{name: editcmd.NameOfSource(url), url: url}
+	here, err := s.Cwd()
+	if err != nil {
+		return nil, err
+	}
+	at, err := bundle.Address(url, here)
+	if err != nil {
+		return nil, fmt.Errorf("--source %s: %w", url, err)
+	}
+	out := &fromSource{name: editcmd.NameOfSource(at), url: url}
 	folder := url
-	if bundle.Remote(url) {
-		got, cleanup, err := s.fetch(ctx, url)
+	if bundle.Remote(at) {
+		got, cleanup, err := s.fetch(ctx, at)
 		if err != nil {
 			return nil, err
 		}
 		defer cleanup()
 		folder = got
 	} else if !strings.HasPrefix(url, "~/") {
-		cwd, err := s.Cwd()
-		if err != nil {
-			return nil, err
-		}
-		if folder, err = place.ExistingFolder(cwd, url); err != nil {
+		if folder, err = place.ExistingFolder(here, url); err != nil {
 			return nil, fmt.Errorf("--source: %w", err)
 		}
 		if out.url, err = filepath.Rel(dir, folder); err != nil || filepath.IsAbs(url) {

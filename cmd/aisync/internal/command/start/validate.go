@@ -6,8 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/literals"
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
@@ -23,7 +27,8 @@ type verdict struct {
 	Files         []string `json:"files"`
 	Digest        string   `json:"digest,omitempty"`
 	Errors        []Defect `json:"errors"`
-	Notes         []Defect `json:"notes,omitempty"` // in a project: that no host matches this machine
+	Notes         []Defect `json:"notes,omitempty"`    // in a project: that no host matches this machine
+	Warnings      []Defect `json:"warnings,omitempty"` // secrets as plain text
 }
 
 // Defect is one thing that is wrong with a spec.
@@ -40,8 +45,9 @@ func ValidateCommand(a *cli.App) *cobra.Command {
 		Use:   "validate",
 		Short: "check the specs of this host and project",
 		Long: `Reads the specs of this host and, inside a project, of the project, and prints
-all errors as file:line:col: message. It reads no source, no target and no
-state. Inside a project, a machine that no host matches is not an error.
+all errors as file:line:col: message. Of bundle sources it reads those that are on
+this machine: what a spec names in them must be there. It reads no target and no
+state, and fetches nothing. Inside a project, a machine that no host matches is not an error.
 
 Exit code 0: the specs are valid; 1: they are not.`,
 		Example:     "  $ aisync validate\n  the specs are valid: host velox, project org-drill",
@@ -60,8 +66,15 @@ Exit code 0: the specs are valid; 1: they are not.`,
 			s, err := a.Machine(p).LoadSpec(cmd.Context(), o)
 			v.Valid = err == nil
 			if err == nil {
+				err = yield.Check(cmd.Context(), yield.Spec{Host: s.Host, Project: s.Project, Runtimes: catalog.With(s.Catalog).Runtimes(), Sources: a.Machine(p).OwnSources(), Fault: true})
+				v.Valid = err == nil
+			}
+			if err == nil {
 				v.Host, v.Project = names(s)
 				v.Files, v.Digest = append(v.Files, s.Files...), s.Digest
+				for _, l := range literals.Of(s, true, true) {
+					v.Warnings = append(v.Warnings, Defect{Position: l.Pos, Message: l.Text})
+				}
 			} else if v.Errors = Defects(err); len(v.Errors) == 0 {
 				return err // not an error of a spec: a folder that cannot be read
 			}
@@ -103,8 +116,12 @@ func Defects(err error) []Defect {
 	out := []Defect{}
 	for _, e := range advice.Split(err) {
 		var p schema.Problem
-		if errors.As(e, &p) {
+		var nothing *bundle.Refusal
+		switch {
+		case errors.As(e, &p):
 			out = append(out, defectOf(p))
+		case errors.As(e, &nothing):
+			out = append(out, Defect{Position: nothing.Pos, Message: nothing.Err.Error()})
 		}
 	}
 	return out
@@ -135,6 +152,9 @@ func report(a *cli.App, v verdict) error {
 	if !a.Flags.JSON {
 		for _, d := range v.Notes {
 			a.Say("note: %s", cli.OneMessage(d.Text()))
+		}
+		for _, d := range v.Warnings {
+			a.Say("warning: %s", cli.OneMessage(d.Text()))
 		}
 	}
 	if !v.Valid {

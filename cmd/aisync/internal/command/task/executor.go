@@ -4,40 +4,31 @@ import (
 	"context"
 	"slices"
 
-	"aisync.dev/aisync/agents/launch"
-	"aisync.dev/aisync/agents/start"
 	"aisync.dev/aisync/agents/task"
-	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/agents/worktree"
-	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // taskExecutor returns the executor of steps written in words: the one called name, or
-// for "" the one that fits each task. repo is hidden from the programs that it runs.
-func taskExecutor(ctx context.Context, a *cli.App, name, repo string) (task.Executor, error) {
+// for "" the one that fits each task; and the host, nil without a spec. repo is hidden
+// from the programs that it runs.
+func taskExecutor(ctx context.Context, a *cli.App, name, repo string) (task.Executor, *spec.Host, error) {
 	s, index, p, err := launchcmd.SpecFor(ctx, a, repo)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	hide := []string{repo}
 	if r, err := worktree.Open(ctx, repo); err == nil { // without a repository no task runs
 		hide = append(hide, r.Common())
 	}
-	path := a.Env.Get("PATH")
-	look := func(name string) string {
-		at, _ := launch.LookPath(name, path)
-		return at
-	}
-	tasks := start.Tasks{
-		Machine: launchcmd.Programs(a, p), Host: s.Host, Known: index, Loopback: endpoint.Loopback, Hide: hide,
-		Show: sandbox.Toolchains(p.Physical(p.Home), path), Folders: func(program string) []string { return sandbox.ProgramFolders(program, look) },
-	}
+	tasks := launchcmd.Tasks(a, p, s.Host, index)
+	tasks.Hide = hide
 	c := tasks.Choice()
 	if name == "" {
-		return c, nil
+		return c, s.Host, nil
 	}
 	c.Only = name
 	if rt, ok := index.Find(name); ok {
@@ -48,7 +39,7 @@ func taskExecutor(ctx context.Context, a *cli.App, name, repo string) (task.Exec
 		known = append(known, one.Name)
 	}
 	if !slices.Contains(known, c.Only) {
-		return nil, nearest.Unknown("executor", name, known)
+		return nil, nil, nearest.Unknown("executor", name, known)
 	}
-	return c, nil
+	return c, s.Host, nil
 }

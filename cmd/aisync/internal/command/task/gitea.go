@@ -105,9 +105,11 @@ func taskImportGitea(a *cli.App) *cobra.Command {
 		Short: "turn issues of a Gitea server into tasks for you to read and approve",
 		Long: `Reads an issue, or with --label all open issues with that label, and writes a
 task file for each into tasks/inbox. The sections of the issue become the task:
-Goal, Tasks, Acceptance Criteria, Verify, and Files and Read for what may be
-written and read; see docs/tasks.md. Anyone who may write issues there writes
-these files: read them before you approve them.
+Goal, Tasks, Acceptance Criteria and Verify; Files, Read, Scope and Constraints,
+which bound it; and Depends on; see docs/tasks.md. An issue without Tasks becomes
+one step with all of its text. It prints, and writes into the file, what of an
+issue the task does not have. Anyone who may write issues there writes these
+files: read them before you approve them.
 
 It reads the token from GITEA_TOKEN, or from a file that only you may read, and
 writes it nowhere.`,
@@ -133,18 +135,22 @@ writes it nowhere.`,
 			if err != nil {
 				return err
 			}
+			ids, err := issueIDs(q, repo)
+			if err != nil {
+				return err
+			}
 			if number != 0 {
 				issue, err := server.Issue(repo, number)
 				if err != nil {
 					return err
 				}
-				return taskOfIssue(a, q, issue)
+				return taskOfIssue(a, q, issue, ids)
 			}
 			issues, err := server.Labelled(repo, label)
 			if err != nil {
 				return err
 			}
-			return tasksOfIssues(a, q, issues, label)
+			return tasksOfIssues(a, q, issues, label, ids)
 		},
 	}
 	p.inRepo(cmd)
@@ -153,32 +159,53 @@ writes it nowhere.`,
 	return cmd
 }
 
-func taskOfIssue(a *cli.App, q task.Queue, issue gitea.Issue) error {
-	text, err := issue.Task()
+// taskOfIssue puts the task of an issue into the inbox, and prints what of the issue
+// is not in it.
+func taskOfIssue(a *cli.App, q task.Queue, issue gitea.Issue, ids map[int64]string) error {
+	draft, err := issue.Draft(func(n int64) string { return ids[n] })
 	if err != nil {
 		return err
 	}
-	i, err := q.Add(fmt.Sprintf("issue %s#%d", issue.Repo, issue.Number), text)
+	i, err := q.Add(fmt.Sprintf("issue %s#%d", issue.Repo, issue.Number), draft.Text)
 	if err != nil {
 		return err
 	}
 	printPath(a, i)
-	a.Hint("read it, then: aisync task approve %s", i.Task.ID)
+	for _, n := range draft.Notes {
+		a.Say("%s", termtext.Safe(fmt.Sprintf("not in %s: %s", i.Task.ID, n)))
+	}
+	if len(draft.Notes) > 0 {
+		a.Hint("add to it what matters, then: aisync task approve %s", i.Task.ID)
+	} else {
+		a.Hint("read it, then: aisync task approve %s", i.Task.ID)
+	}
 	return nil
 }
 
+// issueIDs returns the ids of the tasks of a repository's issues.
+func issueIDs(q task.Queue, repo gitea.Repo) (map[int64]string, error) {
+	all, err := q.List()
+	ids := map[int64]string{}
+	for _, i := range all {
+		if from, n := issueOf(i.Task); i.Err == nil && n != 0 && (from == repo || from == gitea.Repo{}) {
+			ids[n] = i.Task.ID
+		}
+	}
+	return ids, err
+}
+
 // tasksOfIssues creates tasks for the issues that have none yet.
-func tasksOfIssues(a *cli.App, q task.Queue, issues []gitea.Issue, label string) error {
+func tasksOfIssues(a *cli.App, q task.Queue, issues []gitea.Issue, label string, ids map[int64]string) error {
 	if len(issues) == 0 {
 		a.Say("no open issues with the label %s", termtext.Safe(label))
 	}
 	var errs []error
 	for _, issue := range issues {
-		if i, err := q.Find(issue.ID()); err == nil && i.Task.Source == issue.Source() {
-			a.Say("%s is %s already: %s", issue.ID(), i.State.Text(), termtext.Safe(i.Path))
+		if i, err := q.Find(cmp.Or(ids[issue.Number], issue.ID())); err == nil && ids[issue.Number] != "" {
+			a.Say("%s is %s already: %s", i.Task.ID, i.State.Text(), termtext.Safe(i.Path))
 			continue
 		}
-		errs = append(errs, taskOfIssue(a, q, issue))
+		errs = append(errs, taskOfIssue(a, q, issue, ids))
 	}
 	return errors.Join(errs...)
 }

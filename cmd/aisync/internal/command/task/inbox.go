@@ -15,6 +15,8 @@ import (
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -78,46 +80,6 @@ func readTaskFile(a *cli.App, name string) ([]byte, error) {
 	return text, nil
 }
 
-func taskApprove(a *cli.App) *cobra.Command {
-	var p taskPlace
-	cmd := &cobra.Command{
-		Use:   "approve ID…",
-		Short: "move tasks that you have read from the inbox into a queue",
-		Long: `Moves tasks from tasks/inbox into tasks/queue/<project>, in the order given. The
-queue is --project, else the one named like the project or repository in the
-task's source ("gitea:<project>:42"), else the only queue. It refuses a task
-that could never start: one that waits for itself or for an unknown task.`,
-		Annotations: map[string]string{"effect": "writes"},
-		Args:        cli.MinArgs(1, "the id of a task"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			q, err := taskQueue(a, p)
-			if err != nil {
-				return err
-			}
-			var errs []error
-			for _, id := range args {
-				errs = append(errs, approveTask(a, q, p.project, id))
-			}
-			return errors.Join(errs...)
-		},
-	}
-	p.inProject(cmd, "move them into the queue `NAME`")
-	return cmd
-}
-
-func approveTask(a *cli.App, q task.Queue, project, id string) error {
-	name, err := queueFor(q, project, id)
-	if err != nil {
-		return err
-	}
-	i, err := q.Approve(id, name)
-	if err != nil {
-		return err
-	}
-	printPath(a, i)
-	return nil
-}
-
 // printPath prints the new path of a task, and warns if its own limits would fail it.
 func printPath(a *cli.App, i task.Item) {
 	a.Printf("%s\n", termtext.Safe(i.Path))
@@ -126,8 +88,8 @@ func printPath(a *cli.App, i task.Item) {
 	}
 }
 
-// queueFor returns the queue for a task of the inbox. Naming a queue creates the first
-// one of a repository.
+// queueFor returns the queue for a task of the inbox. Naming a queue creates it,
+// unless its name looks like a mistyped one.
 func queueFor(q task.Queue, name, id string) (string, error) {
 	all, err := q.Projects()
 	if err != nil {
@@ -142,10 +104,14 @@ func queueFor(q task.Queue, name, id string) (string, error) {
 			}
 		}
 	}
-	if name != "" && len(all) == 0 {
-		return name, nil
+	if name == "" || slices.Contains(all, name) {
+		return oneQueue(q, name)
 	}
-	return oneQueue(q, name)
+	if near := nearest.Name(name, all); near != "" {
+		dir := q.Folder(name, task.Queued)
+		return "", advice.New(fmt.Errorf("queue directory not found: %s", dir), fmt.Sprintf("did you mean %s? %s; to create it: mkdir %s", near, existing(all), shellquote.Terminal(dir)))
+	}
+	return name, nil
 }
 
 func taskRetry(a *cli.App) *cobra.Command {

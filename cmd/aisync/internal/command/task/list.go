@@ -26,7 +26,8 @@ type taskView struct {
 	CreatedAt string     `json:"created_at,omitempty"`
 	Tier      string     `json:"tier,omitempty"`
 	Goal      string     `json:"goal,omitempty"`
-	Free      bool       `json:"free"` // may start now
+	Free      bool       `json:"free"`               // may start now
+	Approved  *bool      `json:"approved,omitempty"` // of a queued task
 	task.Gate
 	By    *claimView `json:"claimed_by,omitempty"`
 	Error string     `json:"error,omitempty"` // why the file is not a task
@@ -41,6 +42,10 @@ type claimView struct {
 // taskViews converts shown, which are among all, for JSON and for lines.
 func taskViews(q task.Queue, all, shown []task.Item) []taskView {
 	g := task.NewGraph(all)
+	approved, err := q.Approvals()
+	if err != nil { // the commands that run tasks report it
+		approved = func(string) bool { return false }
+	}
 	out := []taskView{}
 	for _, i := range shown {
 		v := taskView{ID: i.Task.ID, Project: i.Project, State: i.State, File: i.Path}
@@ -55,7 +60,10 @@ func taskViews(q task.Queue, all, shown []task.Item) []taskView {
 		}
 		if i.State == task.Queued || i.State == task.Inbox {
 			v.Gate = g.Gate(i)
-			v.Free = i.State == task.Queued && v.Gate.Free()
+			if i.State == task.Queued {
+				yes := approved(i.Digest)
+				v.Free, v.Approved = yes && v.Gate.Free(), &yes
+			}
 		}
 		if i.State == task.Running {
 			v.By = &claimView{i.By.Host, i.By.PID, i.By.Life(q.Self.Host, process.System())}
@@ -71,6 +79,8 @@ func (v taskView) note() string {
 	switch {
 	case v.Error != "":
 		return "invalid: " + v.Error
+	case v.Approved != nil && !*v.Approved:
+		return "not approved on this machine: aisync task approve " + v.ID
 	case !v.Gate.Free():
 		return v.Gate.Why(v.ID)
 	case v.By != nil && v.By.State == task.Gone:
@@ -198,7 +208,7 @@ and exits with 0 if tasks only wait for others, 1 if a task can never start
 			}
 			i, err := q.Next(name)
 			if err != nil && !errors.Is(err, task.ErrNone) {
-				return err
+				return withCommand(p, err)
 			}
 			if a.Flags.JSON {
 				doc := nextDoc{FormatVersion: cli.ViewVersion, Project: name}

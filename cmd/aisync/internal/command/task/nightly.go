@@ -25,11 +25,13 @@ func taskNightly(a *cli.App) *cobra.Command {
 		Long: `Runs task run for every queue of every repository under tasks in the host's
 spec, with the executor, limits, remote and Gitea server given there, and writes
 a report into aisync's state (nights). The timer that aisync apply makes from
-tasks: nightly runs it; without a timer, run it by hand. --last prints the
-report of the last night.
+tasks: nightly runs it; without a timer, run it by hand. It asks nothing: tasks
+that you have not approved on this machine are passed over, and the report names
+them with the command that approves them. --last prints the report of the last
+night.
 
-Exit code 0: all tasks were done, or there were none; 1: a task failed, or a
-queue could not be read.`,
+Exit code 0: all tasks were done, or there were none; 1: a task failed or is not
+approved, or a queue could not be read.`,
 		Example: `  aisync task nightly
   aisync task nightly --last`,
 		Args:        cli.NoArgs,
@@ -54,6 +56,7 @@ queue could not be read.`,
 			if err != nil {
 				return err
 			}
+			sayKept(cmd.Context(), a, "")
 			if err := n.Write(nights); err != nil {
 				return err
 			}
@@ -83,6 +86,10 @@ func night(ctx context.Context, a *cli.App, p place.Places, n spec.Nightly) (tas
 			dir, err := place.ExistingFolder("/", p.Expand(repo.Value))
 			if err != nil {
 				return task.Queue{}, fmt.Errorf("%s: %w", repo.Pos, err)
+			}
+			if g := n.Gitea; g != nil {
+				f.back.repo = g.Repos[repo.Value]
+				f.back.setting = fmt.Sprintf("set tasks: gitea: repos: {%q: \"OWNER/REPO\"} in the host's spec", repo.Value)
 			}
 			return taskQueue(a, taskPlace{repo: dir})
 		},

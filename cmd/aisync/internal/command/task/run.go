@@ -5,26 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/agents/task"
-	"aisync.dev/aisync/agents/task/sandbox"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // runFlags holds the flags of run and run-once.
 type runFlags struct {
 	base, push, trees, executor string
 	show                        []string
-	unsafe                      bool
+	unsafe, trust               bool
 	back                        backFlags
 }
 
@@ -33,7 +36,8 @@ func (r *runFlags) in(f *pflag.FlagSet) {
 	f.StringVar(&r.push, "push", "", "push the branch of each finished task to `REMOTE`")
 	f.StringVar(&r.executor, "executor", "", "carry out steps in words with the runtime `ID`, or endpoint (default: chosen for each task)")
 	f.StringVar(&r.trees, "work-trees", "", "put work trees into `DIR` (default: in aisync's state)")
-	f.StringArrayVar(&r.show, "show", nil, "let commands of tasks read `PATH`, a file or folder of your home; may be repeated")
+	f.StringArrayVar(&r.show, "show", nil, "let commands of tasks read `PATH`, a file or folder that the sandbox does not show; may be repeated")
+	f.BoolVar(&r.trust, "trust", false, "approve what it would carry out, as the files are now")
 	f.BoolVar(&r.unsafe, "unsafe-no-sandbox", false, "run commands of tasks with all your permissions; the report says so")
 	r.back.in(f)
 }
@@ -50,7 +54,7 @@ func taskRunner(ctx context.Context, a *cli.App, q task.Queue, f runFlags) (task
 	home := p.Physical(p.Home)
 	r := task.Runner{
 		Queue: q, Base: f.base, Push: f.push, Unsafe: f.unsafe, Home: home, Trees: p.Physical(p.State.Join("work-trees")), Out: a.Err,
-		Show: sandbox.Toolchains(home, a.Env.Get("PATH")),
+		Show: sandbox.Toolchains(home),
 	}
 	cwd, err := a.Cwd()
 	if err != nil {
@@ -60,16 +64,33 @@ func taskRunner(ctx context.Context, a *cli.App, q task.Queue, f runFlags) (task
 		r.Trees = place.Absolute(cwd, f.trees)
 	}
 	for _, s := range f.show {
-		r.Show = append(r.Show, place.Absolute(cwd, s))
+		at := place.Absolute(cwd, s)
+		if _, err := os.Stat(at); err != nil {
+			return r, cli.Usagef("--show: %v", err)
+		}
+		r.Show = append(r.Show, at)
 	}
 	if a.Flags.Quiet {
 		r.Out = nil
 	}
-	if r.Executor, err = taskExecutor(ctx, a, f.executor, q.Dir); err != nil {
+	if r.Network, err = launchcmd.TaskNetwork(ctx, a, q.Dir); err != nil {
 		return r, err
 	}
-	r.Watch = launchcmd.RecordTasks(ctx, a, q, f.executor)
-	r.After, err = taskAfter(ctx, a, f.back, f.push)
+	var host *spec.Host
+	if r.Executor, host, err = taskExecutor(ctx, a, f.executor, q.Dir); err != nil {
+		return r, err
+	}
+	if host != nil {
+		for _, s := range host.TaskShow {
+			r.Show = append(r.Show, p.Expand(s.Value))
+		}
+	}
+	hold := a.HoldClaims(q.Dir)
+	r.Watch, r.Hold = launchcmd.RecordTasks(ctx, a, q, f.executor), func(t spec.Task) (func(), error) {
+		_, release, err := hold(t.ID, t.Write)
+		return release, err
+	}
+	r.After, err = taskAfter(ctx, a, f.back, f.push, q.Dir)
 	return r, err
 }
 
@@ -89,13 +110,27 @@ step and before the commit it checks the task's limits; a violation fails the
 task for good. A step that timed out, or whose endpoint failed, is tried again
 as often as the task allows.
 
-Commands run in a sandbox: they can write only the work tree, cannot see your
-home, and have no network unless the task allows it. On a machine without a
-sandbox they do not run without --unsafe-no-sandbox.
+A task that may write and changes nothing has failed, unless verify failed
+before its steps; verify runs before them, too. A task whose file names nothing
+to write and nothing to check stays in its queue.
+
+While it works, the task claims what it may write in the project's ledger, if there
+is one. A task that may write what another agent or person claims waits.
+
+Only tasks that you approved on this machine are carried out (aisync task
+approve). At a terminal it shows the next one that is not, and asks; --trust
+approves it unseen. Otherwise it is passed over.
+
+Commands run in a sandbox: they can write only the work tree, and have no network
+unless the task asks for it and the host's spec has tasks: network: true. Besides
+the work tree they see the system's programs and libraries, the programs that PATH
+names, and what --show, or show under tasks in the host's spec, names. On a
+machine without a sandbox they do not run without
+--unsafe-no-sandbox.
 
 The report is in tasks/runs/<id>; the task's file moves to done or failed. If a
 task failed with changes, its work tree stays and the report names it. Exit code
-0: done, or no task; 1: it failed.`,
+0: done, or no task; 1: it failed; 4: a task waits for your approval.`,
 		Example: `  aisync task run-once --project core --dry-run
   aisync task run-once --project core
   aisync task run-once --project core --push origin --pull-request`,
@@ -111,14 +146,24 @@ task failed with changes, its work tree stays and the report names it. Exit code
 				return err
 			}
 			if dry {
-				return taskDryRun(cmd.Context(), a, r, name)
+				if f.trust {
+					r.Queue.Approvals = anyTask
+				}
+				return withCommand(p, taskDryRun(cmd.Context(), a, r, name))
+			}
+			waits, err := nextUnapproved(q, name)
+			if err == nil {
+				err = allowRun(cmd.Context(), a, q, waits, f.trust)
+			}
+			if err != nil {
+				return err
 			}
 			report, err := r.Once(cmd.Context(), name)
 			if task.Idle(err) {
 				return printNothing(a, err)
 			}
 			if report == nil {
-				return err
+				return withCommand(p, err)
 			}
 			if err := printReport(a, report); err != nil {
 				return err
@@ -149,8 +194,10 @@ func taskRun(a *cli.App) *cobra.Command {
 finishes a task that it began, and continues after a failed one. Several
 processes may work on one queue at once.
 
-At the end it prints the result of each task. Exit code 0: all tasks were done,
-or there were none; 1: a task failed.`,
+At the end it prints the result of each task, and names those that were passed
+over because you have not approved them. At a terminal it shows them at the
+start, and asks; --trust approves them unseen. Exit code 0: all tasks were done,
+or there were none; 1: a task failed; 4: a task waits for your approval.`,
 		Example: `  aisync task run --project core --max 5
   aisync task run --project core --until 06:00`,
 		Args:        cobra.NoArgs,
@@ -171,15 +218,26 @@ or there were none; 1: a task failed.`,
 			if err != nil {
 				return err
 			}
+			waits, err := q.Unapproved(name)
+			if err == nil {
+				err = allowRun(cmd.Context(), a, q, waits, f.trust)
+			}
+			if err != nil {
+				return err
+			}
 			all, err := r.Run(cmd.Context(), name, max, end)
+			sayKept(cmd.Context(), a, f.trees)
 			if len(all) == 0 && err != nil {
 				if task.Idle(err) {
 					return printNothing(a, err)
 				}
-				return err
+				return withCommand(p, err)
 			}
 			if err := printReports(a, all); err != nil {
 				return err
+			}
+			if !slices.ContainsFunc(all, func(r *task.Report) bool { return !r.OK() }) {
+				err = withCommand(p, err) // a failure outranks what waits
 			}
 			for _, report := range all {
 				if err == nil && !report.OK() {
@@ -263,7 +321,7 @@ func taskDryRun(ctx context.Context, a *cli.App, r task.Runner, queue string) er
 	row("sandbox", "%s, network: %s", report.Sandbox, map[bool]string{true: "allowed", false: "none"}[t.Network])
 	row("writes", "%s", namesOrNone(t.Write))
 	row("reads", "%s", namesOrNone(t.Read))
-	row("limits", "%s, %s of changes, %s a step, retries %d", quantity.Count(t.MaxFiles, "file"), quantity.Bytes(t.MaxDiff), t.Timeout, t.Retries)
+	row("limits", "%s", limitsText(t))
 	row("denied", "%s", namesOrNone(t.Denied))
 	for _, s := range t.Steps {
 		row("step", "%s: %s %s", s.ID, s.Action, termtext.OneLine(s.File+" "+s.Instructions)+strings.TrimSpace(s.Command))
@@ -286,6 +344,10 @@ type dryDoc struct {
 	BaseCommit    string      `json:"base_commit"`
 	Sandbox       string      `json:"sandbox"`
 	Limits        task.Bounds `json:"limits"`
+}
+
+func limitsText(t spec.Task) string {
+	return fmt.Sprintf("%s, %s of changes, %s a step, retries %d", quantity.Count(t.MaxFiles, "file"), quantity.Bytes(t.MaxDiff), t.Timeout, t.Retries)
 }
 
 func namesOrNone(s []string) string {

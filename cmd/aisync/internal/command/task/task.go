@@ -2,6 +2,7 @@
 package task
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ import (
 // taskCommands returns the subcommands in the order of a task's life.
 func taskCommands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
-		taskNew, taskImport, taskApprove, taskValidate, taskList, taskShow, taskNext, taskRunOnce, taskRun, taskNightly, taskRetry, taskReport, taskGraph,
+		taskNew, taskImport, taskApprove, taskValidate, taskList, taskShow, taskNext, taskRunOnce, taskRun, taskNightly, taskRetry, taskReport, taskGraph, taskTrees,
 	}
 }
 
@@ -28,8 +29,9 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
 		Short: "queue bounded work for local models, and carry it out in a sandbox",
-		Long: `Tasks are files: tasks/inbox contains those that wait for approval,
-tasks/queue/<project> those that may run, and tasks/runs the results. A task
+		Long: `Tasks are files: tasks/inbox contains new ones, tasks/queue/<project> those to
+do, of which those run that you approved on this machine, and tasks/runs the
+results. A task
 names its goal, the files that may be written and read, how much may change, the
 steps, and the commands that verify the result. It runs in a separate git work
 tree on a new branch; exceeding its limits fails it.
@@ -82,14 +84,19 @@ func taskQueue(a *cli.App, p taskPlace) (task.Queue, error) {
 		if dir, err = place.ExistingFolder(cwd, p.repo); err != nil {
 			return task.Queue{}, fmt.Errorf("--repo: %w", err)
 		}
-	} else if dir, err = place.Project(cwd, a.Flags.Project); err == nil && dir == "" {
+	} else if dir, _, err = place.Project(cwd, a.Flags.Project); err == nil && dir == "" {
 		dir, err = project.Root(cwd)
 	}
 	if err != nil {
 		return task.Queue{}, cli.PlaceHint(err)
 	}
 	reader, err := schema.NewTaskReader(cwd)
-	return task.Queue{Dir: dir, Self: task.Here(), Load: reader.Read}, err
+	return task.Queue{
+		Dir: dir, Self: task.Here(), Load: reader.Read, Approvals: approvals(a, dir),
+		EndApproval: func(ctx context.Context, digest string) error {
+			return a.EndApproval(ctx, "aisync task run", dir, digest)
+		},
+	}, err
 }
 
 // oneQueue returns the queue that --project names, or the only one.

@@ -71,7 +71,7 @@ Exit code 0: all tasks are valid; 1: they are not.`,
 				}
 				v.Errors = append(v.Errors, found...)
 			}
-			for _, t := range taskViews(q, all, look) {
+			for _, t := range taskViews(q, task.WithGiven(all, look), look) {
 				if len(t.Never) > 0 {
 					v.Blocked = append(v.Blocked, t)
 				}

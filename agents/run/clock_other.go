@@ -1,8 +1,0 @@
-//go:build !linux
-
-package run
-
-import "time"
-
-// Untested: without the name of a boot, leases follow the wall clock.
-func sinceBoot() (string, time.Duration) { return "", 0 }

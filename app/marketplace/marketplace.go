@@ -1,0 +1,89 @@
+// Package marketplace finds a plugin in a list of plugins that others publish. It
+// fetches nothing and writes nothing. Call Address, open the source there, then Find.
+package marketplace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// known are names of marketplaces, as Claude Code has them.
+// https://code.claude.com/docs/en/discover-plugins
+var known = map[string]string{
+	"anthropic-agent-skills":  "anthropics/skills",
+	"claude-code-workflows":   "wshobson/agents",
+	"claude-plugins-official": "anthropics/claude-plugins-official",
+	"superpowers-marketplace": "obra/superpowers-marketplace",
+}
+
+// Address returns where the marketplace called market lies: a source of the spec, a
+// known name, or an address, which read reads.
+func Address(market string, sources []spec.Source, read func(text string) (string, error)) (url string, err error) {
+	if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == market }); i >= 0 {
+		return sources[i].URL, nil
+	}
+	if k := known[market]; k != "" {
+		market = k
+	}
+	return read(market)
+}
+
+// Split reads PLUGIN@MARKETPLACE.
+func Split(text string) (plugin, market string, ok bool) {
+	plugin, market, ok = strings.Cut(text, "@")
+	return plugin, market, ok && plugin != "" && market != ""
+}
+
+// Plugin is where a marketplace has a plugin.
+type Plugin struct {
+	URL    string   // its address
+	Skills []string // the folders of its skills; none: as its manifest says
+}
+
+// Find returns the plugin called name of tree, which is what lies at url and which
+// errors call market: a marketplace that lists it, or the plugin itself. A relative
+// folder starts at dir. It follows the marketplace's word once: what that names must
+// be the plugin.
+func Find(tree *bundle.Tree, market, url, name, dir string) (Plugin, error) {
+	plugins, err := tree.Plugins()
+	if err != nil {
+		return Plugin{}, fmt.Errorf("marketplace %s: %w", market, err)
+	}
+	if len(plugins) == 0 {
+		switch own := tree.PluginName(); own {
+		case "":
+			return Plugin{}, fmt.Errorf("%s is no marketplace: it has %s", market, tree.Contents())
+		case name: // the plugin itself
+			return Plugin{URL: url}, nil
+		default:
+			return Plugin{}, fmt.Errorf("%s is no marketplace but the plugin %q", market, own)
+		}
+	}
+	var names []string
+	for _, p := range plugins {
+		names = append(names, p.Name)
+		switch {
+		case p.Name != name:
+			continue
+		case p.Fault != "":
+			return Plugin{}, fmt.Errorf("plugin %s of %s cannot be had: %s", name, market, p.Fault)
+		}
+		out := Plugin{URL: p.Source, Skills: p.Skills}
+		if p.Source == "" {
+			if err := tree.Inside(p.Path); err != nil {
+				return Plugin{}, fmt.Errorf("plugin %s of %s cannot be had: %w", name, market, err)
+			}
+			out.URL = bundle.Below(url, p.Path)
+		}
+		if _, err := bundle.Address(out.URL, dir); err != nil {
+			return Plugin{}, fmt.Errorf("plugin %s of %s cannot be had: %w", name, market, err)
+		}
+		return out, nil
+	}
+	return Plugin{}, fmt.Errorf("marketplace %s has no plugin %q%s", market, name, nearest.Suggest(name, names))
+}

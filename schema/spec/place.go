@@ -1,0 +1,76 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+)
+
+// Place is a folder of a project that has bundles for itself.
+type Place struct {
+	Folder  string // clean, with slashes, below Project.Dir
+	Bundles []BundleRef
+	Teams   []BundleRef
+	Pos     Position
+}
+
+// Nesting is a pattern of folders that may hold a spec which extends the
+// project's.
+type Nesting struct {
+	Pattern string
+	Found   int // nested specs there
+	Pos     Position
+}
+
+// SourcesOf returns the sources that ref may mean.
+func (p *Project) SourcesOf(ref BundleRef) []Source {
+	if !slices.ContainsFunc(p.Sources, func(s Source) bool { return s.Place != "" && s.Place != ref.Place }) {
+		return p.Sources
+	}
+	return slices.DeleteFunc(slices.Clone(p.Sources), func(s Source) bool { return s.Place != "" && s.Place != ref.Place })
+}
+
+// Folders returns the folders of p that have bundles for themselves.
+func (p *Project) Folders() []string {
+	var out []string
+	for _, at := range p.Places {
+		out = append(out, at.Folder)
+	}
+	return out
+}
+
+// References returns the bundles and teams of p, those of its folders last.
+func (p *Project) References() (bundles, teams []BundleRef) {
+	bundles, teams = slices.Clone(p.Bundles), slices.Clone(p.Teams)
+	for _, at := range p.Places {
+		bundles, teams = append(bundles, at.Bundles...), append(teams, at.Teams...)
+	}
+	return bundles, teams
+}
+
+// Remote reports whether a source at url must be fetched: a git or archive
+// source. Everything else is a folder, read in place.
+func Remote(url string) bool {
+	if strings.Contains(url, "::") || strings.Contains(url, "://") || strings.HasPrefix(url, "git@") {
+		return true
+	}
+	for _, ext := range []string{".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".zip"} {
+		if strings.HasSuffix(strings.ToLower(url), ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// RuntimesHere returns the runtimes that p names, and those that the person's own
+// layer of it adds.
+func (p *Project) RuntimesHere() []Named {
+	if p.Local == nil {
+		return p.Runtimes
+	}
+	return slices.Concat(p.Runtimes, p.Local.Runtimes)
+}
+
+// Uses reports whether a runtime is one of RuntimesHere.
+func (p *Project) Uses(runtime string) bool {
+	return slices.ContainsFunc(p.RuntimesHere(), func(n Named) bool { return n.Value == runtime })
+}

@@ -12,19 +12,23 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// known are names of marketplaces, as Claude Code has them.
+// known are names of marketplaces, as Claude Code and Copilot CLI have them. Plugins of
+// awesome-copilot have their parts on that branch alone.
 // https://code.claude.com/docs/en/discover-plugins
+// https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/plugins-finding-installing
 var known = map[string]string{
 	"anthropic-agent-skills":  "anthropics/skills",
+	"awesome-copilot":         "gh:github/awesome-copilot@marketplace",
 	"claude-code-workflows":   "wshobson/agents",
 	"claude-plugins-official": "anthropics/claude-plugins-official",
+	"copilot-plugins":         "github/copilot-plugins",
 	"superpowers-marketplace": "obra/superpowers-marketplace",
 }
 
-// Address returns where the marketplace called market lies: a source of the spec, a
-// known name, or an address, which read reads.
+// Address returns where the marketplace called market lies: a source of the spec that
+// is no plugin of one, a known name, or an address, which read reads.
 func Address(market string, sources []spec.Source, read func(text string) (string, error)) (url string, err error) {
-	if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == market }); i >= 0 {
+	if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == market && s.From == "" }); i >= 0 {
 		return sources[i].URL, nil
 	}
 	if k := known[market]; k != "" {

@@ -103,6 +103,9 @@ func (t *Tree) contents() string {
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
+		if name == ".git" {
+			continue
+		}
 		if e.IsDir() {
 			name += "/"
 		}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"aisync.dev/aisync/internal/bundle/plugin"
 )
 
 // Kind is the kind of a bundle.
@@ -113,7 +115,7 @@ func (t *Tree) readCore() (*Part, error) {
 		return nil, err
 	}
 	shorten(p.Rules, ".instructions.md") // as Copilot's users publish them
-	if t.isCursors() {
+	if t.manifestIs(plugin.CursorManifest) {
 		if err := t.rulesOfCursor(p, u); err != nil {
 			return nil, err
 		}

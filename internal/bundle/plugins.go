@@ -78,6 +78,9 @@ func (t *Tree) pluginParts(p *Part) error {
 		paths []string
 		done  string
 	}{{&n.Commands, m.Commands, "commands"}, {&n.Agents, m.Agents, "agents"}} {
+		if t.manifestIs(plugin.AgentManifest) {
+			k.paths = append(k.paths, plugin.CopilotFolder+"/"+k.done)
+		}
 		for _, at := range k.paths {
 			if at == k.done {
 				continue
@@ -86,9 +89,10 @@ func (t *Tree) pluginParts(p *Part) error {
 				return err
 			}
 		}
+		shorten(*k.list, ".agent.md")
 	}
 	servers := append([]string{".mcp.json"}, m.Servers...)
-	if t.isCursors() && !t.isFile(".mcp.json") {
+	if t.manifestIs(plugin.CursorManifest, plugin.AgentManifest) && !t.isFile(".mcp.json") {
 		servers = append([]string{"mcp.json"}, m.Servers...)
 	}
 	for i, name := range servers {
@@ -126,11 +130,12 @@ func (t *Tree) pluginParts(p *Part) error {
 	return nil
 }
 
-// isCursors reports whether the source is a plugin for Cursor alone, which has
-// places that mean something else elsewhere: mcp.json and rules.
-func (t *Tree) isCursors() bool {
+// manifestIs reports whether the manifest that counts is one of names. Plugins for
+// Cursor alone and Agent Plugins have places that mean something else elsewhere:
+// mcp.json and rules.
+func (t *Tree) manifestIs(names ...string) bool {
 	i := slices.IndexFunc(plugin.ManifestNames, t.isFile)
-	return i >= 0 && plugin.ManifestNames[i] == plugin.CursorManifest
+	return i >= 0 && slices.Contains(names, plugin.ManifestNames[i])
 }
 
 // rulesOfCursor adds the rules of a plugin for Cursor.
@@ -173,9 +178,13 @@ func (t *Tree) leftOut(p *Part) {
 	if !slices.ContainsFunc(plugin.ManifestNames, t.isFile) {
 		return
 	}
-	for name, what := range map[string]string{
+	named := map[string]string{
 		"output-styles": "output styles", ".lsp.json": "language servers", "themes": "themes", "monitors": "monitors", "GEMINI.md": "notes of an extension",
-	} {
+	}
+	if t.manifestIs(plugin.AgentManifest) {
+		named["extensions"], named[plugin.CopilotFolder+"/rules"], named[plugin.CopilotFolder+"/hooks"] = "extensions of Copilot", "rules of Copilot's plugins", "hooks of Copilot's plugins"
+	}
+	for name, what := range named {
 		if _, err := t.stat(name); err == nil {
 			p.Problems = append(p.Problems, Problem{t.at(name), "is left out: aisync takes no " + what})
 		}

@@ -179,6 +179,64 @@ func TestPickTakesWhatItNames(t *testing.T) {
 	}
 }
 
+func TestAgentPluginHasItsOwnPlaces(t *testing.T) {
+	const places = `
+-- skills/pdf/SKILL.md --
+---
+name: pdf
+description: d
+---
+-- agents/reviewer.md --
+Review.
+-- com.github.copilot/agents/tester.agent.md --
+Test.
+-- com.github.copilot/commands/ship.md --
+Ship.
+-- com.github.copilot/rules/a.md --
+# A
+-- extensions/board/extension.mjs --
+run()
+-- mcp.json --
+{"mcpServers": {"notes": {"command": "notes"}}}
+`
+	for name, c := range map[string]struct {
+		manifest                          string
+		commands, agents, servers, leaves []string
+	}{
+		"its manifest":  {"plugin.json", []string{"ship.md"}, []string{"reviewer.md", "tester.md"}, []string{"notes"}, []string{"com.github.copilot/rules", "extensions"}},
+		"another's":     {".claude-plugin/plugin.json", nil, []string{"reviewer.md"}, nil, nil},
+		"another's too": {".github/plugin/plugin.json", nil, []string{"reviewer.md"}, nil, nil},
+		"none":          {"package.json", nil, []string{"reviewer.md"}, nil, nil},
+	} {
+		tree := published(t, places+"-- "+c.manifest+" --\n{\"name\": \"p\", \"version\": \"1.0.0\"}\n", nil)
+		top, err := tree.Top()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var commands, agents, servers, leaves []string
+		for _, f := range top.Neutral.Commands {
+			commands = append(commands, f.Rel)
+		}
+		for _, f := range top.Neutral.Agents {
+			agents = append(agents, f.Rel)
+		}
+		for _, s := range top.Neutral.Servers {
+			servers = append(servers, s.Name)
+		}
+		for _, p := range top.Problems {
+			rel, err := filepath.Rel(tree.Dir, p.Path)
+			if err != nil {
+				rel = p.Path
+			}
+			leaves = append(leaves, rel)
+		}
+		if !slices.Equal(commands, c.commands) || !slices.Equal(agents, c.agents) || !slices.Equal(servers, c.servers) || !slices.Equal(leaves, c.leaves) {
+			t.Errorf("%s: %v %v %v, left out %v", name, commands, agents, servers, leaves)
+		}
+	}
+}
+
 func TestPickOfNothingListsWhatIsThere(t *testing.T) {
 	for want, pick := range map[string]*spec.Pick{
 		`no skill "pfd"; did you mean "pdf"?; the source has 3 skills: docx, for-codex, pdf`: {Skills: []string{"pdf", "pfd"}},

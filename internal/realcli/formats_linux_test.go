@@ -29,6 +29,7 @@ var formats = []format{
 	{"codex", "Codex's plugin", []string{"plugin", "codex@{at}"}},
 	{"cursor", "Cursor's plugin", []string{"plugin", "cursor@{at}"}},
 	{"gemini", "Gemini CLI's extension", []string{"plugin", "gemini@{at}"}},
+	{"open", "Agent Plugins, in Copilot's marketplace", []string{"plugin", "open@{at}"}},
 	{"copilot", "Copilot's prompts, agents and instructions", []string{"bundle", "copilot//.", "--source", "{at}"}},
 }
 

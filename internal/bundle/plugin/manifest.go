@@ -19,13 +19,21 @@ import (
 
 // ManifestNames are the places of a plugin's manifest. The first that is there
 // counts.
-var ManifestNames = []string{".claude-plugin/plugin.json", ".codex-plugin/plugin.json", CursorManifest, "gemini-extension.json"}
+var ManifestNames = []string{".claude-plugin/plugin.json", ".codex-plugin/plugin.json", CursorManifest, "gemini-extension.json",
+	".plugin/plugin.json", AgentManifest, ".github/plugin/plugin.json"}
 
-// CursorManifest is the place of the manifest of a plugin for Cursor.
-const CursorManifest = ".cursor-plugin/plugin.json"
+const (
+	// CursorManifest is the place of the manifest of a plugin for Cursor.
+	CursorManifest = ".cursor-plugin/plugin.json"
+	// AgentManifest is that of Agent Plugins, as Copilot has them.
+	AgentManifest = "plugin.json"
+	// CopilotFolder is where Agent Plugins have what Copilot alone reads.
+	CopilotFolder = "com.github.copilot"
+)
 
 // MarketplaceNames are the places of a list of plugins.
-var MarketplaceNames = []string{".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json", ".cursor-plugin/marketplace.json"}
+var MarketplaceNames = []string{".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json", ".cursor-plugin/marketplace.json",
+	".plugin/marketplace.json", ".github/plugin/marketplace.json"}
 
 // Manifest is a plugin's. Paths are slash-separated, relative to the plugin,
 // and lead nowhere else.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/bundle/plugin"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -81,8 +82,10 @@ var publishedParts = []string{"skills", "commands", "subagents", "hooks", "MCP s
 // partAt is the part that a file of a source is about; "" for a file that only
 // serves others.
 func partAt(rel string) string {
-	rel = strings.TrimPrefix(rel, "plugins/market/")
-	first, _, _ := strings.Cut(rel, "/")
+	if _, below, ok := strings.Cut(rel, "plugins/"); ok {
+		_, rel, _ = strings.Cut(below, "/")
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(rel, plugin.CopilotFolder+"/"), "/")
 	return map[string]string{
 		"skills": "skills", "commands": "commands", "prompts": "commands", "agents": "subagents", "hooks": "hooks",
 		".mcp.json": "MCP servers", "mcp.json": "MCP servers", "gemini-extension.json": "MCP servers",
@@ -112,9 +115,9 @@ func (f format) read(t *testing.T) reading {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	at := dir
-	if f.id == "market" {
-		at = filepath.Join(dir, "plugins/market")
+	at := filepath.Join(dir, "plugins", f.id) // in a marketplace
+	if _, err := os.Stat(at); err != nil {
+		at = dir
 	}
 	tree, err := new(bundle.Sources).Open(context.Background(), spec.Source{Name: f.id, URL: at})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/project"
 	"aisync.dev/aisync/agents/roster"
+	"aisync.dev/aisync/agents/seat"
 	"aisync.dev/aisync/agents/session"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/schema/spec"
@@ -37,8 +38,10 @@ type Runner struct {
 	Environ map[string]string // the launcher's
 	Checks  []Check
 	Streams Streams
-	Pane    string               // tmux pane in which to type the opening; "": none
-	Roster  func() roster.Roster // all agents at work in the project
+	Pane    string                   // tmux pane in which to type the opening; "": none
+	Roster  func() roster.Roster     // all agents at work in the project
+	Piped   bool                     // no terminal is the program's: this process alone gets signals
+	Seated  func(*seat.Room, string) // called with the agent's seat before the program starts, if it has one
 
 	alive *keeper.Holding // while the program runs
 	seat  heldSeat
@@ -73,6 +76,9 @@ func (r Runner) Run(ctx context.Context) (int, error) {
 		environ = append(environ, identity.VarLedger+"="+r.seat.name)
 	}
 	defer r.seat.leave()
+	if r.Seated != nil && r.seat.name != "" {
+		r.Seated(r.seat.room, r.seat.name)
+	}
 	cmd := exec.Command(program, r.Start.Command[1:]...)
 	if cmd.Dir, cmd.Env = r.Start.Dir, environ; cmd.Dir == "" {
 		cmd.Dir = r.Start.Root
@@ -125,7 +131,7 @@ func (r Runner) hold(pid int, launch string) (*keeper.Holding, error) {
 // asks some questions, such as whether to trust a folder, before its first hook.
 func (r Runner) watched() (end func()) {
 	known, _ := catalog.With(spec.Catalog{}).Find(cmp.Or(r.Start.Program, r.Start.Runtime))
-	if r.seat.name == "" || len(known.Launch.Dialogs) == 0 {
+	if r.seat.name == "" || r.Piped || len(known.Launch.Dialogs) == 0 {
 		return func() {}
 	}
 	getenv := func(name string) string { return r.Environ[name] }
@@ -156,7 +162,7 @@ func (r Runner) wait(ctx context.Context, p *os.Process, signals <-chan os.Signa
 			}
 		case s := <-signals:
 			told = true
-			if s == syscall.SIGTERM || s == syscall.SIGHUP {
+			if s == syscall.SIGTERM || s == syscall.SIGHUP || r.Piped {
 				_ = p.Signal(s) // sent only to us; the terminal sends the others to both
 			}
 		case <-tick.C:

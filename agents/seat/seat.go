@@ -131,6 +131,10 @@ func (r *Room) Life(s *Seat) keeper.Life {
 // Path returns the file of the record of a seat.
 func (r *Room) Path(name string) string { return path.Join(r.Root, Records, name+".json") }
 
+// Bell returns the named pipe through which the agent of a seat is woken, where
+// something stands between it and its client.
+func (r *Room) Bell(name string) string { return path.Join(r.Root, Records, name+".wake") }
+
 // Files returns the names of all records, in order.
 func (r *Room) Files() ([]string, error) {
 	entries, err := os.ReadDir(path.Join(r.Root, Records))

@@ -94,7 +94,9 @@ func (p Program) status(l *ledger.Ledger, s settings) error {
 		where := "no pane"
 		if place, err := p.place(s, ping{to: a.Agent}); err == nil {
 			where = place.String()
-			if err := place.exists(place.pane); err != nil {
+			if place.bell != "" {
+				// its reader is there
+			} else if err := place.exists(place.pane); err != nil {
 				where += ", not in tmux"
 			}
 		} else if !errors.As(err, new(noPane)) {

@@ -29,11 +29,15 @@ type ping struct {
 type place struct {
 	server
 	pane string
-	pid  int  // the agent's process in it; 0: a person configured the pane
-	told bool // a hook of the agent brings its mail with any prompt
+	pid  int    // the agent's process in it; 0: a person configured the pane
+	told bool   // a hook of the agent brings its mail with any prompt
+	bell string // what wakes it instead of a pane: the pipe of its relay
 }
 
 func (p place) String() string {
+	if p.bell != "" {
+		return fmt.Sprintf("by its client, process %d", p.pid)
+	}
 	if p.pid != 0 {
 		return fmt.Sprintf("pane %s, process %d", p.pane, p.pid)
 	}
@@ -43,8 +47,8 @@ func (p place) String() string {
 // shells are the programs of a pane whose agent has ended.
 var shells = []string{"sh", "bash", "zsh", "dash", "fish", "ksh"}
 
-// place returns where to ping: the named pane; that of the live process of the
-// agent that has the seat; else the configured one. It refuses a configured pane
+// place returns where to ping: the named pane; the relay or the pane of the live
+// process of the agent that has the seat; else the configured one. It refuses a configured pane
 // that shows a shell while the agent is known to have ended.
 func (p Program) place(s settings, to ping) (place, error) {
 	if !ledger.ValidAgent(to.to) {
@@ -72,6 +76,11 @@ func (p Program) place(s settings, to ping) (place, error) {
 			return place{}, none
 		}
 		return place{server: s.server, pane: configured}, nil
+	}
+	// Before the pane, as an editor may run in one. Some programs call the end of a
+	// session at the end of each turn: that a relay reads tells more.
+	if bell := room.Bell(own.Name); rings(bell) {
+		return place{pid: own.PID, told: told(own), bell: bell}, nil
 	}
 	if at, ok := paneOf(p.Table, own, room.Here()); ok {
 		return at, nil
@@ -136,7 +145,7 @@ func told(s *seat.Seat) bool {
 	return s.Session != "" && catalog.WayOf(spec.Runtime{ID: s.Runtime}).Startup == catalog.HookInjection && form.TellsAt("UserPromptSubmit")
 }
 
-// wake types a comment and Enter into the agent's pane.
+// wake types a comment and Enter into the agent's pane, or gives it to its relay.
 func (p Program) wake(s settings, to ping) error {
 	at, err := p.place(s, to)
 	if none, ok := err.(noPane); ok && to.waits && none.hook && none.life == keeper.Alive {
@@ -146,8 +155,10 @@ func (p Program) wake(s settings, to ping) error {
 	if err != nil {
 		return err
 	}
-	if err := at.exists(at.pane); err != nil {
-		return err
+	if at.bell == "" {
+		if err := at.exists(at.pane); err != nil {
+			return err
+		}
 	}
 	text := fmt.Sprintf("new inbox item, run: ensemble --root %s inbox --agent %s --since-last-read", s.ledger.Root, to.to)
 	if strings.ContainsFunc(s.ledger.Root, func(r rune) bool { return !harmless(r) }) {
@@ -158,6 +169,9 @@ func (p Program) wake(s settings, to ping) error {
 	}
 	if to.text != "" {
 		text += " - " + to.text
+	}
+	if at.bell != "" {
+		return Ring(at.bell, Comment(text))
 	}
 	if _, err := at.tmux("send-keys", "-t", at.pane, "-l", "--", Comment(text)); err != nil {
 		return err

@@ -32,7 +32,7 @@ func commands() []func(*cli.App) *cobra.Command {
 		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,
 		doctor.Command,
-		launchcmd.LaunchCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
+		launchcmd.LaunchCommand, launchcmd.ACPCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
 		message.LedgerCommand, hookcmd.Command, mcpcmd.Command, task.Command, runcmd.Command,
 		docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,
 	}

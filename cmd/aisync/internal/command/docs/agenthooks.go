@@ -100,13 +100,17 @@ One decision, from the table above and from how a program starts. ` + "`ai`" + `
 		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %d s | %d s |\n", r.ID, r.ID, words(with.Startup), words(with.Rules), bare, idle, c.Nudge, c.Stall)
 	}
 	b.WriteString(`
-The Agent Client Protocol is no way to wake an agent. Gemini CLI 0.61.0 and Qwen Code 0.24.4
-(` + "`--acp`" + `), Copilot CLI 1.0.102 (` + "`--acp`" + `) and opencode 1.18.33 (` + "`acp`" + `) answered its
-` + "`initialize`" + `; the help of Claude Code, Codex and Pi names no such mode. In that mode a program
-talks on its stdin and stdout with the client that started it, and has no terminal. A second
-process reaches neither those streams nor, by them, a program that works in a terminal. A
-new process of that mode can load a session, but that is another agent beside the one to be
-woken. So ` + "`ai`" + `, which starts programs for people in terminals, wakes them by the pane or a hook.
+In the Agent Client Protocol a program talks on its stdin and stdout with the editor that
+started it, and has no terminal; a second process reaches neither. So ` + "`aisync acp -- PROGRAM`" + `
+stands between the two: put it into the editor's agent command, as in
+` + "`aisync acp -- opencode acp`" + `. Lines pass unchanged. ` + "`ensemble-tmux`" + ` then wakes the agent by
+its seat: when no turn of the editor is in flight, a prompt with the ping goes to the session
+that was used last. A prompt of the editor waits until that turn has ended; the editor sees what
+the agent says and is asked for its permissions. opencode 1.18.33 (` + "`acp`" + `), Qwen Code 0.24.4
+and Copilot CLI 1.0.102 (` + "`--acp`" + `) are woken so in internal/realcli; opencode and Qwen Code get the
+mail with the ping, by their hook. Gemini CLI 0.61.0 (` + "`--acp`" + `) was woken so by hand. The help of
+Claude Code, Codex and Pi names no such mode; for an adapter of theirs, say ` + "`--runtime`" + `. An agent
+whose editor sends a line of more than 64 MiB is not woken any more.
 `)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,6 +73,9 @@ func bell(file string) (*os.File, error) {
 	return f, nil
 }
 
+// patience is how long a relay that is behind is waited for.
+const patience = 2 * time.Second
+
 // Ring gives a relay a line. One of at most PIPE_BUF bytes, as Comment returns, is
 // not mixed with another's.
 func Ring(file, line string) error {
@@ -79,7 +83,8 @@ func Ring(file, line string) error {
 	if err != nil {
 		return fmt.Errorf("wake the agent by its client: %w", err)
 	}
-	_, err = unix.Write(int(f.Fd()), []byte(line+"\n"))
+	_ = f.SetWriteDeadline(time.Now().Add(patience))
+	_, err = f.WriteString(line + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("wake the agent by its client: %w", err)
 	}

@@ -1,7 +1,9 @@
 package wake
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -91,5 +93,23 @@ func TestPipeWithoutReader(t *testing.T) {
 		if err := Ring(bell, "hello"); err == nil {
 			t.Error("nobody reads it")
 		}
+	}
+}
+
+func TestRingDoesNotWaitForARelayThatIsStuck(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "claude.wake")
+	_, end, err := Listen(file) // nobody takes what it hears
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	line := strings.Repeat("x", 4000)
+	for range 100 {
+		if err = Ring(file, line); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a pipe that is full: %v", err)
 	}
 }

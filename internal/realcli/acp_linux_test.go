@@ -73,8 +73,8 @@ func (e *editor) writes(message any) {
 
 // An agent that an editor started through aisync acp is woken by its seat: the ping
 // is in the next request to its model, and the mail where a hook brings it; and the
-// editor's next prompt is answered. Gemini CLI is left out: without a network each of
-// its turns takes 45 seconds, with and without a ping.
+// editor's next prompt is answered. Gemini CLI is left out: it gets the ping, but without
+// a network its first turn takes 45 seconds, and one after the ping more than 120.
 func TestAgentOfAnEditorIsWoken(t *testing.T) {
 	needPrograms(t)
 	for _, id := range []string{"opencode", "qwen", "copilot"} {

@@ -297,3 +297,19 @@ func TestTeamTasksAreMirrored(t *testing.T) {
 		}
 	}
 }
+
+// A teammate that a session of Claude Code starts in a pane gets these flags. That it
+// is idle stands on the blackboard.
+func TestIdleTeammateIsMirrored(t *testing.T) {
+	needPrograms(t)
+	const id = "claude"
+	p := lookUp(t, id)
+	p.flags = []string{"--agent-id", "scout@try", "--agent-name", "scout", "--team-name", "try"}
+	w := newWorld(t, scope{"project", false, true}, []string{id})
+	r := w.try(w.project, append(p.environ(w.model.URL), ledgerWorld(w), "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1"), p.ask("Say a word.")...)
+	if board := w.aisync("ledger", "board").out; strings.Count(board, "teammate scout is idle\n") != 1 {
+		hooks, _ := os.ReadFile(filepath.Join(w.home, "hooks-"+id))
+		t.Errorf("exit code %d, hooks %s\n%s\n%s", r.code, strings.Join(strings.Fields(string(hooks)), " "), board, r.out)
+		w.keep()
+	}
+}

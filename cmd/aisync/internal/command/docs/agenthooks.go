@@ -108,8 +108,8 @@ its seat: when no turn of the editor is in flight, a prompt with the ping goes t
 that was used last. A prompt of the editor waits until that turn has ended; the editor sees what
 the agent says and is asked for its permissions. opencode 1.18.33 (` + "`acp`" + `), Qwen Code 0.24.4
 and Copilot CLI 1.0.102 (` + "`--acp`" + `) are woken so in internal/realcli; opencode and Qwen Code get the
-mail with the ping, by their hook. Gemini CLI 0.61.0 (` + "`--acp`" + `) was woken so by hand. The help of
-Claude Code, Codex and Pi names no such mode; for an adapter of theirs, say ` + "`--runtime`" + `. An agent
+mail with the ping, by their hook. Gemini CLI 0.61.0 (` + "`--acp`" + `) got ping and mail so, but without a
+network did not answer the next prompt within two minutes. The help of Claude Code, Codex and Pi names no such mode; for an adapter of theirs, say ` + "`--runtime`" + `. An agent
 whose editor sends a line of more than 64 MiB is not woken any more.
 `)
 }

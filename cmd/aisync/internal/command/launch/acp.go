@@ -37,7 +37,7 @@ wakes it. No spec is read, and no check is run.
 The exit code is that of the program.`,
 		Example:     "  $ aisync acp -- opencode acp\n  …",
 		Annotations: map[string]string{"effect": "writes"},
-		Args:        cobra.MinimumNArgs(1),
+		Args:        cli.MinArgs(1, "the program"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !ledger.ValidAgent(name) {
 				return cli.Usagef("--seat %q: want 1 to 64 letters, digits, dots, underscores and hyphens", name)

@@ -30,7 +30,7 @@ var uses = []struct {
 	{line: "status --json"}, {"show p.json", "X"}, {"doctor", "X"}, {"doctor --deep", "X"}, {line: "lint ../rulesets"}, {line: "lint --format sarif"}, {line: "detect"}, {"detect --role", "X"},
 	{"roster", "X"}, {"roster --json", "X"}, {line: "who"}, {line: "session list"}, {line: "session start"}, {line: "session path"}, {"session id", "X"}, {"session gate", "X"},
 	{"session close", "X"}, {"session journal --file AGENTS.md --heading A doing", "X"}, {"session edit AGENTS.md --heading A --show", "X"}, {"session snapshot AGENTS.md", "X"}, {line: "session archive"},
-	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"}, {line: "hook SessionStart --runtime claude"}, {line: "hook pre-commit"}, {line: "mcp --runtime cursor"},
+	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"}, {line: "hook SessionStart --runtime claude"}, {line: "hook pre-commit"}, {line: "mcp --runtime cursor"}, {line: "acp --runtime claude -- true"},
 	{line: "models"}, {line: "models ls"}, {"models search qwen", "7"}, {line: "models fit"}, {"models path tiny", "X"}, {"models verify", "X"}, {"models pull tiny", "7"}, {line: "models adopt"}, {line: "models gc"},
 	{"models serve --listen 127.0.0.1:0", "X"},
 	{line: "run init"}, {line: "run start --goal sealed"}, {line: "run list"}, {line: "run status"}, {line: "run show"}, {line: "run events"}, {line: "run evidence"}, {line: "run report"},

@@ -91,14 +91,14 @@ func TestPipeWithoutReader(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if err := Ring(bell, "hello"); err == nil {
-			t.Error("nobody reads it")
+			t.Error("the pipe that Listen made has no reader")
 		}
 	}
 }
 
 func TestRingDoesNotWaitForARelayThatIsStuck(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "claude.wake")
-	_, end, err := Listen(file) // nobody takes what it hears
+	_, end, err := Listen(file) // the test takes nothing that it hears
 	if err != nil {
 		t.Fatal(err)
 	}

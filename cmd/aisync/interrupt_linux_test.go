@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -48,6 +50,31 @@ func (p *typist) awaits(t *testing.T, text string, from int) (shown int) {
 	}
 	t.Fatalf("never asked %q:\n%s", text, p.text())
 	return 0
+}
+
+// awaitRead waits until a thread of the process reads its standard input or its
+// terminal: only then has a command that asks nothing begun.
+func awaitRead(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
+		must(t, err)
+		for _, task := range tasks {
+			call, err := os.ReadFile(task) // the number of the call and its arguments, or "running"
+			if errors.Is(err, fs.ErrPermission) {
+				time.Sleep(time.Second) // where /proc tells this user nothing
+				return
+			}
+			var number, file int
+			if n, _ := fmt.Sscanf(string(call), "%d 0x%x", &number, &file); n != 2 || number != syscall.SYS_READ {
+				continue
+			}
+			if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, file)); err == nil && (to == "/dev/tty" || strings.HasPrefix(to, "/dev/pts/")) {
+				return
+			}
+		}
+	}
+	t.Fatal("it never read")
 }
 
 // text is all that the terminal showed.
@@ -121,7 +148,7 @@ func TestSignalEndsCommandAtPrompt(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				time.Sleep(300 * time.Millisecond) // it reads by now
+				awaitRead(t, cmd.Process.Pid)
 				began := time.Now()
 				must(t, signal.send(outer, cmd.Process))
 				select {

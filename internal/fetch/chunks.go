@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"sync"
+	"time"
 )
 
 // chunks tracks a part file chunk by chunk: how much of each is written, its
@@ -43,9 +44,12 @@ type contents interface {
 
 // span is the written beginning of a chunk.
 type span struct {
-	n     int64
-	crc   uint32 // crc32c of the received bytes
-	taken bool   // a goroutine fetches the rest
+	n      int64
+	crc    uint32 // crc32c of the received bytes
+	held   *hold  // of the worker that fetches the rest; nil: none does
+	heir   *hold  // the chunk is handed to its worker
+	handed int    // how often that happened
+	noted  int64  // of n; see notes
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -73,33 +77,51 @@ func (c *chunks) full(k int) int64  { return min(c.length, c.size-c.start(k)) }
 
 // claim waits for the first incomplete, unclaimed chunk less than window chunks
 // ahead of the frontier, so that the hasher reads bytes that are still in
-// memory. ok is false if none will come.
-func (c *chunks) claim(ctx context.Context, window int) (k int, ok bool) {
+// memory. While there is none, it may take one over from a worker that is much
+// slower. ok is false if none will come.
+func (c *chunks) claim(ctx context.Context, window int, h *hold) (k int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for ctx.Err() == nil {
 		k := int(c.hashed / c.length)
 		last := min(len(c.have), k+window)
 		for ; k < last; k++ {
-			if s := &c.have[k]; !s.taken && s.n < c.full(k) {
-				s.taken = true
+			if s := &c.have[k]; s.held == nil && (s.heir == nil || s.heir == h) && s.n < c.full(k) {
+				h.take(s)
 				return k, true
 			}
 		}
-		if last == len(c.have) {
+		wait := c.handOver(h, last)
+		if !wait && last == len(c.have) {
 			return 0, false
+		}
+		if wait {
+			again := time.AfterFunc(lookAgain, c.wake)
+			c.changed.Wait()
+			again.Stop()
+			continue
 		}
 		c.changed.Wait()
 	}
 	return 0, false
 }
 
-// release ends a claim.
-func (c *chunks) release(k int) {
+// release ends a claim, and returns how fast its bytes came, 0 if none did, and
+// whether the chunk was handed over.
+func (c *chunks) release(k int) (speed float64, lost bool) {
 	c.mu.Lock()
-	c.have[k].taken = false
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	s := &c.have[k]
+	h := s.held
+	s.held = nil
+	if s.n == c.full(k) && s.heir != nil {
+		s.heir.wants, s.heir = nil, nil
+	}
 	c.changed.Broadcast()
+	if took := time.Since(h.since); took > 0 {
+		speed = float64(s.n-h.from) / took.Seconds()
+	}
+	return speed, h.lost
 }
 
 // follow waits until chunk k is less than window ahead of the frontier.

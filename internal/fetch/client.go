@@ -27,7 +27,7 @@ type Options struct {
 	Chunk       int64               // bytes of one range; 0: 8 MiB, and 16 MiB from 64 GiB on
 	Resolve     map[string]Resolver // further kinds of sources, by scheme
 
-	JournalBytes int64         // bytes that a kill may cost, besides those in flight; 0: 256 MiB
+	JournalBytes int64         // bytes that a loss of power may cost, besides those in flight; 0: 256 MiB. A kill costs a connection 2 MiB
 	JournalEvery time.Duration // 0: 5 s
 	Volatile     bool          // no journal and no sync: a kill costs everything, a loss of power even a verified file
 
@@ -42,6 +42,10 @@ type Options struct {
 // Client fetches from the network and from local files. It is safe for
 // concurrent use.
 type Client struct {
+	// Artifact makes the folder dst of what an artifact of an OCI registry holds. Set
+	// it before the first Tree; nil: such sources are refused.
+	Artifact func(ctx context.Context, source, dst string, limits archive.Limits) error
+
 	http         *http.Client
 	ranges       *http.Client // http, with stricter redirects
 	resolvers    map[string]Resolver
@@ -54,6 +58,7 @@ type Client struct {
 	volatile     bool
 	limit        *limit
 	patience     time.Duration // before a second connection; see feed
+	handing      time.Duration // that handing a chunk to another connection must save; see hold
 	crawl        slowness
 	stall        time.Duration
 	treeLimits   archive.Limits
@@ -75,6 +80,7 @@ func New(o Options) *Client {
 		journalEvery: cmp.Or(o.JournalEvery, 5*time.Second),
 		volatile:     o.Volatile,
 		patience:     50 * time.Millisecond,
+		handing:      250 * time.Millisecond,
 		stall:        cmp.Or(o.Stall, 20*time.Second),
 		treeLimits:   treeLimits,
 		crawl:        slowness{over: 30 * time.Second, rate: 16 << 10},

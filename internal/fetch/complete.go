@@ -15,6 +15,9 @@ func (d *download) restart() error {
 	if err := d.save(); err != nil {
 		return err
 	}
+	if err := d.notes.clear(); err != nil {
+		return err
+	}
 	if err := d.cut(); err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func (d *download) finish() error {
 			return fmt.Errorf("sync the part: %w", err)
 		}
 	}
-	if err := d.journal.remove(); err != nil {
+	if err := errors.Join(d.notes.remove(), d.journal.remove()); err != nil {
 		return err
 	}
 	d.meter.end(d.a.Size)
@@ -72,7 +75,7 @@ func (d *download) stop(why error) error {
 		keep = d.save()
 	}
 	if keep == nil && present == 0 {
-		keep = d.journal.remove()
+		keep = errors.Join(d.notes.remove(), d.journal.remove())
 	}
 	if keep != nil && !errors.Is(why, errLocal) {
 		why = errors.Join(why, keep)

@@ -95,8 +95,10 @@ func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.L
 		file:    file,
 		chunks:  newChunks(c.wrap(file), a.Size, c.chunkOf(a.Size)),
 		journal: &journal{store: store, path: journalPath(part), file: file, now: c.now, bytes: c.journalBytes, every: c.journalEvery, none: c.volatile},
+		notes:   notes{store: store, path: notesPath(part), none: c.volatile},
 		meter:   meter{now: c.now, show: progress, total: a.Size},
 	}
+	defer d.notes.close()
 	if err := d.run(ctx); err != nil {
 		return fmt.Errorf("fetch %s: %w", a.Name, err)
 	}

@@ -52,6 +52,9 @@ func (c *chunks) feeding(patience time.Duration) *feed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.feed, c.fed, c.giving = f, c.hashed, false
+	for k := range c.have { // of a round that was ended
+		c.have[k].held, c.have[k].heir, c.have[k].handed = nil, nil, 0
+	}
 	return f
 }
 

@@ -65,16 +65,31 @@ func (s *httpSource) ask(ctx context.Context, at address, from, to, size int64, 
 	st, err := s.accept(resp, from, to, size, ranged, seen)
 	if err != nil {
 		resp.Body.Close()
-		if r := (*refusal)(nil); errors.As(err, &r) && r.verdict == moved && !at.derived && resp.Request.URL.String() == at.url.String() {
-			// No resolver can give another address.
-			r.verdict = nextSource
-			if resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
-				r.verdict = wholeOnly
-			}
+		if r := (*refusal)(nil); errors.As(err, &r) {
+			r.verdict = s.other(r.verdict, at, resp)
 		}
 		return stream{}, nil, err
 	}
 	return st, resp.Request.URL, nil
+}
+
+// other is v, the verdict of resp, when it is known whether another address of
+// the content can be had.
+func (s *httpSource) other(v verdict, at address, resp *http.Response) verdict {
+	signed := at.derived || resp.Request.URL.String() != at.url.String()
+	if signed && resp.StatusCode == http.StatusBadRequest {
+		v = moved // S3's answer to a signature whose token has expired
+	}
+	switch {
+	case v != moved:
+	case signed && s.at.hasServed():
+		v = expired
+	case !signed && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
+		v = wholeOnly
+	case !signed:
+		v = nextSource
+	}
+	return v
 }
 
 // accept judges the head of a response.

@@ -18,7 +18,7 @@ type journal struct {
 	path  fsys.LogicalPath
 	file  *os.File // the part
 	now   func() time.Time
-	bytes int64         // that a kill may cost; the next record is due after half of them, because the last may still be in flight
+	bytes int64         // that a loss of power may cost; the next record is due after half of them, because the last may still be in flight
 	every time.Duration // the next record is due so long after the last
 	none  bool          // no journal
 

@@ -20,8 +20,6 @@ import (
 
 const (
 	killSize        = 64 << 20
-	killChunk       = 1 << 20
-	killJournal     = 4 << 20
 	killConnections = 4
 	killSockets     = 1 << 20 // what both ends' socket buffers of one connection may hold
 )
@@ -39,7 +37,7 @@ func TestMain(m *testing.M) {
 func child(args []string) int {
 	root, url, digest := args[0], args[1], args[2]
 	store := diskAt(new(testing.T), root, strconv.Itoa(os.Getpid()), nil)
-	c := New(Options{Connections: killConnections, Chunk: killChunk, JournalBytes: killJournal, JournalEvery: time.Hour,
+	c := New(Options{Connections: killConnections, JournalEvery: time.Hour,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 			if err == nil {
@@ -164,8 +162,8 @@ func killedDownload(t *testing.T, data []byte, n int, random *rand.Rand) {
 	must(t, <-ended)
 	holds(t, nil, root+string(part), data)
 
-	// Behind what the journal may lack come buffers and sockets of each connection.
-	again, most := s.sent.Load()-killSize, int64(n*(killJournal+killConnections*(bufferSize+killSockets)))
+	// No record was due: each connection loses what it had not noted, a buffer and sockets.
+	again, most := s.sent.Load()-killSize, int64(n*killConnections*(noteBytes+bufferSize+killSockets))
 	if again > most {
 		t.Errorf("%d kills made the server send %d bytes again, more than %d", n, again, most)
 	}

@@ -32,6 +32,7 @@ type location struct {
 	at        address
 	until     time.Time
 	number    int
+	served    bool          // a request got bytes: a refusal after that means that its address expired
 	redirects bool          // requests to the resolved address were redirected
 	following chan struct{} // closed once the request that follows a redirect knows its end
 }
@@ -91,6 +92,7 @@ func (l *location) answered(a address, u *url.URL) {
 		close(l.following)
 		l.following = nil
 	}
+	l.served = l.served || u != nil
 	switch {
 	case a.number != l.at.number: // another has replaced it
 	case u == nil && a.derived:
@@ -103,6 +105,12 @@ func (l *location) answered(a address, u *url.URL) {
 		l.redirects = true
 		l.keep(led)
 	}
+}
+
+func (l *location) hasServed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.served
 }
 
 // resolved calls r, and classifies its errors.

@@ -126,7 +126,28 @@ func Kept(r interface {
 	if err != nil || !rec.plausible(rec.Size) {
 		return 0, false
 	}
-	return min(max(rec.present(), 0), rec.Size), true
+	n := max(rec.present(), 0)
+	if text, err = r.ReadFile(notesPath(part)); err == nil {
+		n += rec.more(decodeNotes(text))
+	}
+	return min(n, rec.Size), true
+}
+
+// more is the number of bytes that notes name beyond r.
+func (r record) more(notes []open) (n int64) {
+	first := int(r.Frontier / r.Chunk)
+	have := make(map[int]int64)
+	for _, o := range r.Open {
+		have[o.Chunk] = o.Bytes
+	}
+	for _, o := range notes {
+		if o.Chunk < first || bit(r.Done, o.Chunk-first) || o.Bytes <= have[o.Chunk] || o.Bytes > r.Chunk {
+			continue
+		}
+		n += o.Bytes - have[o.Chunk]
+		have[o.Chunk] = o.Bytes
+	}
+	return n
 }
 
 func bit(bits []byte, i int) bool { return i/8 < len(bits) && bits[i/8]>>(i%8)&1 == 1 }

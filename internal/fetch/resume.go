@@ -2,7 +2,9 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 )
@@ -22,7 +24,9 @@ func (d *download) resume(ctx context.Context) error {
 	}
 	if ok && d.chunks.restore(rec) {
 		d.source, d.seen = rec.Source, rec.Seen
-		err = d.recheckTail(ctx)
+		if err = d.recheckTail(ctx); err == nil {
+			err = d.readNotes()
+		}
 	} else {
 		err = d.adoptPart(ctx)
 	}
@@ -40,7 +44,10 @@ func (d *download) resume(ctx context.Context) error {
 	if err := d.reserve(); err != nil {
 		return err
 	}
-	return d.save()
+	if err := d.save(); err != nil {
+		return err
+	}
+	return d.notes.clear()
 }
 
 // recheckTail compares the last chunks before the frontier, and all after it, with
@@ -61,6 +68,19 @@ func (d *download) recheckTail(ctx context.Context) error {
 		return err
 	}
 	c.rewind()
+	return nil
+}
+
+// readNotes takes what was written after the record.
+func (d *download) readNotes() error {
+	data, err := d.notes.store.ReadFile(d.notes.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: read the journal: %w", errLocal, err)
+	}
+	d.chunks.extend(decodeNotes(data))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 const (
 	refusals     = 2                // "not at this address" responses before it is believed
+	expiries     = 24               // expired addresses for one range, with no byte on any connection meanwhile, before that is a failure
 	worthwhile   = 64 << 10         // bytes that count as progress
 	longestPause = 30 * time.Second // between two tries, unless the server asks for more
 	longestWait  = 5 * time.Minute  // that a server may ask for
@@ -107,33 +108,41 @@ func (r *round) window() int { return max(8, 2*r.crew.size()) }
 func (r *round) work(ctx context.Context, i int, whole bool) (err error) {
 	defer fsys.Caught(&err)
 	var buf []byte
+	speed := 0.0
 	for r.crew.join(ctx, i) {
 		if buf == nil {
 			buf = make([]byte, bufferSize)
 		}
-		k, ok := r.chunks.claim(ctx, r.window())
+		if r.client.limit != nil {
+			speed = 0 // all share one: none is faster than another
+		}
+		holding, cancel := context.WithCancel(ctx)
+		k, ok := r.chunks.claim(ctx, r.window(), &hold{speed: speed, save: r.client.handing, cancel: cancel})
 		if !ok {
+			cancel()
 			r.crew.end()
 			return ctx.Err()
 		}
 		if wait := r.crew.pause(r.client.now()); wait > 0 {
 			if err := r.client.sleep(ctx, wait); err != nil {
+				cancel()
 				return err
 			}
 		}
-		err := r.retry(ctx, func() (bool, error) {
+		err := r.retry(holding, func() (bool, error) {
 			if !whole {
-				all, err := r.fetchChunk(ctx, i, k, buf)
+				all, err := r.fetchChunk(holding, i, k, buf)
 				if whole = all; !all {
 					return r.chunks.written(k) == r.chunks.full(k), err
 				}
 				return r.chunks.missing() == r.a.Size, err
 			}
-			err := r.fetchRest(ctx, buf)
+			err := r.fetchRest(holding, buf)
 			return r.chunks.missing() == r.a.Size, err
 		})
-		r.chunks.release(k)
-		if err != nil {
+		cancel()
+		var lost bool
+		if speed, lost = r.chunks.release(k); err != nil && (!lost || ctx.Err() != nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
 	}
@@ -144,7 +153,7 @@ func (r *round) work(ctx context.Context, i int, whole bool) (err error) {
 // the download makes progress.
 func (r *round) retry(ctx context.Context, request func() (done bool, err error)) error {
 	_, last := r.chunks.count()
-	for fails, idle := 0, 0; ; {
+	for fails, idle, stale := 0, 0, 0; ; {
 		before, begun := last, r.client.now()
 		done, err := request()
 		if done && !errors.Is(err, errLocal) {
@@ -160,7 +169,19 @@ func (r *round) retry(ctx context.Context, request func() (done bool, err error)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errLocal) || s.verdict != notNow && s.verdict != moved:
+		case s.verdict == expired && stale < expiries:
+			// The next request asks for another address: nothing has failed.
+			if _, now := r.chunks.count(); now > last {
+				last, stale = now, 0
+			}
+			stale++
+			if stale > refusals {
+				if err := r.client.sleep(ctx, min(pause(stale-refusals), time.Second)); err != nil {
+					return err
+				}
+			}
+			continue
+		case errors.Is(err, errLocal) || s.verdict != notNow && s.verdict != moved && s.verdict != expired:
 			return err
 		case s.after > longestWait:
 			return fmt.Errorf("%w and asks for a retry in %s", err, s.after)
@@ -169,7 +190,7 @@ func (r *round) retry(ctx context.Context, request func() (done bool, err error)
 		if _, last = r.chunks.count(); last-before >= min(worthwhile, r.chunks.length) {
 			fails, idle = 0, 0
 		}
-		if idle > r.client.retries || s.verdict == moved && idle > refusals {
+		if idle > r.client.retries || s.verdict != notNow && idle > refusals {
 			return fmt.Errorf("gave up after %d tries: %w", idle, err)
 		}
 		wait := max(s.after, pause(fails))
@@ -266,7 +287,7 @@ func (r *round) receive(ctx context.Context, st stream, buf []byte) error {
 			if err := r.chunks.land(k, buf[:n]); err != nil {
 				return err
 			}
-			if err := r.arrived(); err != nil {
+			if err := r.arrived(k); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,7 @@ type download struct {
 	file    *os.File // the part
 	chunks  *chunks
 	journal *journal
+	notes   notes
 	meter   meter
 
 	mixed   bool // the part may hold bytes of several contents
@@ -128,8 +129,13 @@ func verdictOf(err error) verdict {
 	return notNow
 }
 
-// arrived is called whenever bytes have landed.
-func (d *download) arrived() error {
+// arrived is called whenever bytes have landed in chunk k.
+func (d *download) arrived(k int) error {
+	if o, due := d.chunks.noted(k); due {
+		if err := d.notes.add(o); err != nil {
+			return err
+		}
+	}
 	present, landed := d.chunks.count()
 	d.meter.at(present)
 	return d.journal.landing(landed, d.record)

@@ -47,6 +47,7 @@ const (
 	startAgain                // its content has changed
 	wholeOnly                 // do not trust its ranges
 	moved                     // no longer at this address
+	expired                   // the source served it, but not at this address of the moment: ask for another
 	notNow                    // perhaps later
 )
 

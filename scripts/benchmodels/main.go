@@ -39,7 +39,7 @@ func main() {
 	}
 	runs := flag.Int("n", 5, "runs of each way; the median counts")
 	size := flag.Int64("size", 2<<30, "bytes over loopback")
-	slow := flag.Int64("slow", 512<<20, "bytes from the throttled server")
+	slow := flag.Int64("slow", 1<<30, "bytes from the throttled server")
 	dir := flag.String("dir", "", "where to write; empty: the temp folder")
 	only := flag.String("only", "", "ways to run: a part of their names")
 	flag.Parse()
@@ -95,7 +95,7 @@ func bench(dir, only string, runs int, size, slow int64) error {
 	if err := w.throttle(slow); err != nil {
 		return err
 	}
-	fmt.Printf("\n%d MiB at 50 MB/s a connection and 50 ms a request, medians of %d\n\n", slow>>20, max(1, runs/2))
+	fmt.Printf("\n%d MiB at 50 MB/s a connection and %s a request, medians of %d\n\n", slow>>20, latency, max(1, runs/2))
 	throttled, err := w.measure(w.slowWays(), w.url, max(1, runs/2))
 	if err != nil {
 		return err

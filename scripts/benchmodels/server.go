@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
+// latency of a request to the throttled server.
+const latency = 20 * time.Millisecond
+
 // serve serves file on loopback until its standard input ends: at rate bytes a
-// second and connection and 50 ms a request, or, with 0, as fast as it can.
+// second and connection and latency a request, or, with 0, as fast as it can.
 func serve(file string, rate int) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -26,7 +29,7 @@ func serve(file string, rate int) error {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		if rate > 0 {
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(latency)
 			w = &slow{ResponseWriter: w, rate: rate, start: time.Now()}
 		}
 		http.ServeFile(w, r, file)

@@ -3,6 +3,7 @@
 // here and in runtimes, one file a program. Call With.
 package catalog
 
+//go:generate go run ../scripts/catalogmodels
 //go:generate go run ./gen
 
 import (

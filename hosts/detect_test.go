@@ -159,6 +159,10 @@ func TestTheLargestModelThatFitsIsRecommended(t *testing.T) {
 			t.Errorf("%s: %s", host, m.ID)
 		}
 	}
+	f, _ := Recorded("pearl")
+	if m, _, ok := Recommend(append(models, spec.Model{ID: "tried", Chat: "chatml", Quants: []spec.Quant{quant("Q4_K_M", 6_000)}}), f); !ok || m.ID != "tried" {
+		t.Errorf("%s comes before a model whose prompts are known", m.ID)
+	}
 	if _, _, ok := Recommend(models, facts.Facts{Memory: facts.Memory{Total: 4 << 30}}); ok {
 		t.Error("something was recommended for 4 GiB")
 	}

@@ -51,6 +51,8 @@ type Load struct {
 	GPULayers  *int     // in graphics memory; nil: as many as fit; ServerDecides: left to the server
 	CPUExperts *int     // layers whose experts lie in main memory; nil: as few as fit
 	Prompts    *int64   // bytes of old conversations that its server keeps; nil: aisync bounds them
+
+	Checkpoints *int64 // that its server keeps of a conversation; nil: aisync bounds them
 }
 
 // Need is the memory of one load.
@@ -73,13 +75,19 @@ type Need struct {
 	Estimated bool   `json:"estimated"`              // from the size of the files alone: KV is a tenth of it, Compute 2 GiB
 	Warn      bool   `json:"warn"`                   // does not fit, and the spec does not silence it
 
-	Backend    string  `json:"backend,omitempty"`
-	GPULayers  int64   `json:"gpu_layers"`                           // layers in graphics memory, the output counted as one; 999: all; -1: the server decides
-	CPUExperts int64   `json:"cpu_expert_layers,omitempty"`          // layers whose experts lie in main memory
-	Main       int64   `json:"main_bytes,omitempty"`                 // part of Total in main memory beside a card
-	Prompts    int64   `json:"prompt_cache_bytes"`                   // main memory for old conversations, beside Total
-	Active     int64   `json:"active_experts_bytes,omitempty"`       // part of Experts that is read for a token; 0: unknown
-	Speed      float64 `json:"tokens_per_second_estimate,omitempty"` // 0: unknown
+	Backend    string `json:"backend,omitempty"`
+	GPULayers  int64  `json:"gpu_layers"`                  // layers in graphics memory, the output counted as one; 999: all; -1: the server decides
+	CPUExperts int64  `json:"cpu_expert_layers,omitempty"` // layers whose experts lie in main memory
+	Main       int64  `json:"main_bytes,omitempty"`        // part of Total in main memory beside a card
+	Prompts    int64  `json:"prompt_cache_bytes"`          // main memory for old conversations, beside Total
+
+	// Checkpoint is the main memory of one checkpoint of a conversation: what
+	// windowed and recurrent layers keep, without which a server reads a prompt
+	// anew. It is 0 for models that need none.
+	Checkpoint  int64   `json:"checkpoint_bytes,omitempty"`
+	Checkpoints int64   `json:"checkpoints,omitempty"`                // of each conversation, beside Total
+	Active      int64   `json:"active_experts_bytes,omitempty"`       // part of Experts that is read for a token; 0: unknown
+	Speed       float64 `json:"tokens_per_second_estimate,omitempty"` // 0: unknown
 }
 
 // Verdict says whether loads fit a machine together. It is a plain value whose
@@ -167,21 +175,41 @@ func Fit(loads []Load, f facts.Facts) Verdict {
 // llama-server's own bound is 8 GiB.
 const mostPrompts = 2 * gib64
 
-// prompts bounds the main memory for old conversations by what the models leave:
-// half of it, shared by all servers, in steps of 256 MiB.
+// mostCheckpoints is llama-server's own bound, for each conversation. A checkpoint
+// of a model with windows can be 200 MiB.
+const mostCheckpoints = 32
+
+// prompts bounds what servers keep of conversations by what the models leave: a
+// quarter of it for checkpoints, at least one of each conversation, and half of the
+// rest, in steps of 256 MiB, for old conversations. All servers share it.
 func (v *Verdict) prompts(loads []Load, f facts.Facts) {
 	left := v.Budget - v.Need
 	if v.Place == InVRAM || v.Place == InBoth {
 		left = mainMemory(f) - v.MainNeed
 	}
+	servers, kept := int64(max(1, len(loads))), int64(0)
+	for i, l := range loads {
+		n := &v.Loads[i]
+		switch {
+		case n.Checkpoint == 0:
+		case l.Checkpoints != nil:
+			n.Checkpoints = *l.Checkpoints
+		default:
+			n.Checkpoints = min(mostCheckpoints, max(1, left/4/servers/max(1, mul(n.Sequences, n.Checkpoint))))
+		}
+		kept = add(kept, n.kept())
+	}
 	for i, l := range loads {
 		if n := &v.Loads[i]; l.Prompts != nil {
 			n.Prompts = *l.Prompts
 		} else {
-			n.Prompts = min(mostPrompts, max(0, left/2/int64(len(loads)))>>28<<28)
+			n.Prompts = min(mostPrompts, max(0, (left-kept)/2/servers)>>28<<28)
 		}
 	}
 }
+
+// kept is the main memory of the checkpoints of all conversations.
+func (n Need) kept() int64 { return mul(mul(n.Sequences, n.Checkpoints), n.Checkpoint) }
 
 // fit is Fit without advice, warnings and notes.
 func fit(loads []Load, f facts.Facts) Verdict {

@@ -54,6 +54,7 @@ func (l Load) need(repacked bool) Need {
 		windowed := bytes(s.WindowKey, s.WindowValue)
 		n.KV = mul(n.Sequences, add(mul(n.Context, n.PerToken), mul(min(n.Context, add(s.Window, ubatch)), windowed)))
 		n.State = mul(n.Sequences, s.State)
+		n.Checkpoint = add(mul(min(n.Context, s.Window), windowed), s.State)
 		n.Compute = max(minimumCompute, mul(4*ubatch, add(s.Vocabulary, mul(4, s.Embedding))))
 		n.Experts = share(l.Weights, s.ExpertsBytes, s.TensorBytes)
 		n.Active = share(n.Experts, s.ExpertsActive, s.ExpertsBytes)

@@ -3,7 +3,6 @@ package hosts
 import (
 	"slices"
 	"sort"
-	"strings"
 
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/hosts/graphics"
@@ -131,7 +130,7 @@ func (r room) spread(v *Verdict, free []bool) {
 // for equal ones, over which llama-server spreads evenly by itself.
 func split(f facts.Facts, vendor string) []int64 {
 	cards := slices.DeleteFunc(slices.Clone(f.GPUs), func(g facts.GPU) bool { return g.Vendor != vendor || g.Unified || g.Integrated || g.VRAM == 0 })
-	slices.SortFunc(cards, func(a, b facts.GPU) int { return strings.Compare(a.Address, b.Address) })
+	sort.Slice(cards, func(i, j int) bool { return cards[i].Address < cards[j].Address })
 	var out []int64
 	equal := true
 	for _, g := range cards {
@@ -163,7 +162,7 @@ func (v Verdict) Of(service, id string) Need {
 		case n.Model == id:
 			return n
 		default:
-			other.Backend, other.Prompts = n.Backend, n.Prompts
+			other.Backend, other.Prompts, other.Checkpoints = n.Backend, n.Prompts, n.Checkpoints
 			if n.GPULayers == 0 || n.GPULayers == EveryLayer && n.CPUExperts == 0 {
 				other.GPULayers = n.GPULayers
 			}
@@ -183,7 +182,7 @@ func (v Verdict) MemoryOf(service string) int64 {
 		if n.Estimated {
 			return 0
 		}
-		sum = add(sum, add(n.Total, n.Prompts))
+		sum = add(sum, add(n.Total, add(n.Prompts, n.kept())))
 	}
 	return sum
 }

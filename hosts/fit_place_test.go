@@ -194,10 +194,10 @@ func TestOldConversationsAreBounded(t *testing.T) {
 		f    facts.Facts
 		said *int64
 		want int64
-	}{{pearl, nil, 2 * gib64}, {velox, nil, gib64 / 2}, {pearl, &said, 0}} {
+	}{{pearl, nil, 2 * gib64}, {velox, nil, gib64 / 4}, {pearl, &said, 0}} {
 		l.Prompts = c.said
 		v := Fit([]Load{l}, c.f)
-		if v.Loads[0].Prompts != c.want || v.Need+v.Loads[0].Prompts > v.Budget || v.MemoryOf("next") != v.Need+c.want {
+		if v.Loads[0].Prompts != c.want || v.Need+v.Loads[0].Prompts > v.Budget || v.MemoryOf("next") != v.Need+c.want+v.Loads[0].kept() {
 			t.Errorf("%d: %+v", c.want, v)
 		}
 	}

@@ -23,6 +23,7 @@ type Use struct {
 	Sequences int64
 	Cache     string
 	Others    []Load // loads served beside it
+	Prefer    string // "speed": the smallest good one; "quality": the best that fits; "": by the machine
 }
 
 // smallestGood is the quantization below which quality suffers visibly.
@@ -76,10 +77,15 @@ func pickQuant(m spec.Model, f facts.Facts, use Use) Choice {
 		switch {
 		case len(quants) == 1:
 			return Choice{Quant: small, Reason: "the only quantization", Fits: true}
-		case r.fast():
+		case use.Prefer == "quality" && !r.fast():
+			return Choice{Quant: fitting[len(fitting)-1].Name, Reason: "the best that fits " + room + ", as the spec prefers quality", Fits: true}
+		case r.fast() && use.Prefer != "speed":
 			return Choice{Quant: fitting[len(fitting)-1].Name, Reason: "the best that fits " + room, Fits: true}
 		}
 		from := max(0, slices.IndexFunc(fitting, func(q spec.Quant) bool { return q.Name == smallestGood }))
+		if use.Prefer == "speed" {
+			return Choice{Quant: fitting[from].Name, Reason: "the quickest good one, as the spec prefers speed; fits " + room, Fits: true}
+		}
 		return Choice{Quant: fitting[from].Name, Reason: "the quickest good one where the processor's memory bandwidth decides; fits " + room, Fits: true}
 	}
 	room := fmt.Sprintf("%s of %s", gigabytes(rooms[0].bytes), rooms[0].of())
@@ -98,8 +104,17 @@ func (u Use) loads(m spec.Model, q spec.Quant) []Load {
 }
 
 // Recommend returns the model to try first on this machine: the largest that
-// fits, at the quantization that fits.
+// fits, at the quantization that fits. Models whose form of prompts is known come
+// before others, because their tools work with every server.
 func Recommend(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
+	known := slices.DeleteFunc(slices.Clone(models), func(m spec.Model) bool { return m.Chat == "" })
+	if m, choice, ok := largest(known, f); ok {
+		return m, choice, true
+	}
+	return largest(models, f)
+}
+
+func largest(models []spec.Model, f facts.Facts) (spec.Model, Choice, bool) {
 	var best spec.Model
 	var choice Choice
 	var size int64

@@ -232,7 +232,7 @@ func TestVerdictJSONNamesUnits(t *testing.T) {
 	}
 	const want = `{"verdict":"tight","place":"cpu","need_bytes":57878358272,"budget_bytes":59055800320,"loads":[{"name":"next","model":"next","quant":"Q4_K_M","context_tokens":262144,"sequences":1,"cache_type":"f16",` +
 		`"weights_bytes":48400000000,"experts_bytes":46464000000,"cache_bytes_per_token":24576,"cache_bytes":6442450944,"state_bytes":79036416,"compute_bytes":2956870912,"need_bytes":57878358272,` +
-		`"layers":48,"cache_layers":12,"estimated":false,"warn":false,"backend":"cpu","gpu_layers":0,"prompt_cache_bytes":536870912}],"advice":[],"warn":false,"free_now":{"main_bytes":58000000000,"graphics_bytes":0},"notes":[]}`
+		`"layers":48,"cache_layers":12,"estimated":false,"warn":false,"backend":"cpu","gpu_layers":0,"prompt_cache_bytes":268435456,"checkpoint_bytes":79036416,"checkpoints":3}],"advice":[],"warn":false,"free_now":{"main_bytes":58000000000,"graphics_bytes":0},"notes":[]}`
 	if string(b) != want {
 		t.Errorf("\n got %s\nwant %s", b, want)
 	}

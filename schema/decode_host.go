@@ -10,9 +10,6 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// allParts are the parts of a bundle source that a host uses if it names none.
-var allParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore", "servers"}
-
 // ollamaPort is ollama's default port.
 const ollamaPort = 11434
 
@@ -45,14 +42,14 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("bundles").fields() {
 		b := spec.HostBundle{Name: f.name(), Source: f.get("source").address(dir), From: f.getStr("from"), Parts: f.getStrings("parts"), Scope: f.getStr("scope"), Pick: f.pick(), Pos: f.labelPos()}
 		if len(b.Parts) == 0 {
-			b.Parts = allParts
+			b.Parts = spec.AllParts
 		}
 		h.Bundles = append(h.Bundles, b)
 	}
 	for _, f := range n.get("models").fields() {
 		h.Models = append(h.Models, spec.ModelUse{
 			ID: f.name(), Quant: f.getStr("quant"), Pos: f.labelPos(),
-			Context: f.get("context").int(), Fit: f.getStr("fit"),
+			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"),
 		})
 	}
 	for _, f := range n.get("services").fields() {
@@ -167,7 +164,7 @@ func (n node) install() *spec.Install {
 	if !n.exists() {
 		return nil
 	}
-	return &spec.Install{Via: n.getStr("via"), Version: n.getStr("version"), Node: n.getStr("node"), URL: n.getStr("url"), SHA256: n.getStr("sha256"), Pos: n.labelPos()}
+	return &spec.Install{Via: n.getStr("via"), Package: n.getStr("package"), Version: n.getStr("version"), Node: n.getStr("node"), URL: n.getStr("url"), SHA256: n.getStr("sha256"), Pos: n.labelPos()}
 }
 
 func (n node) service() spec.Service {

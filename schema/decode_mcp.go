@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"time"
 
 	"aisync.dev/aisync/schema/reference"
@@ -26,6 +25,7 @@ func (n node) mcpServer() spec.MCPServer {
 		SSE: n.getStr("type") == "sse", Cwd: n.getStr("cwd"), Start: timeout.get("start").duration(), Call: timeout.get("call").duration(),
 		Disabled: !n.get("enabled").bool(true), Allow: tools.getStrings("allow"), Deny: tools.getStrings("deny"),
 		ClientID: oauth.getStr("clientId"), Scopes: oauth.getStrings("scopes"), Runtimes: n.getStrings("runtimes"),
+		Install: n.get("install").install(),
 	}
 	if s.Allow == nil && tools.get("allow").exists() {
 		s.Allow = []string{} // not one
@@ -35,27 +35,10 @@ func (n node) mcpServer() spec.MCPServer {
 
 // checkServer reports fields of s that do not go together.
 func (n node) checkServer(s spec.MCPServer) {
-	const local, remote = "%s of a local server, and this one has a url", "%s of a remote server, and this one has a command"
-	kind := n.getStr("type")
-	only := func(form, field, hint string) { n.problem(fmt.Sprintf(form, field), hint) }
-	switch {
-	case s.Command == "" && s.URL == "" && !n.get("command").exists() && !n.get("url").exists():
-		n.problem("neither command nor url", "a local server has a command, a remote one a url")
-	case s.Command != "" && s.URL != "":
-		n.problem("both command and url", "a local server has a command, a remote one a url")
-	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0):
-		n.problem("args and env belong to a local server, this one has a url", "a remote server takes headers")
-	case s.Command != "" && len(s.Headers) > 0:
-		n.problem("headers belong to a remote server, this one has a command", "a local server takes env")
-	case s.URL != "" && s.Cwd != "":
-		only(local, "cwd is the folder", "leave out cwd")
-	case s.URL != "" && kind == "stdio":
-		only(local, `"stdio" is the type`, `write type: "http" or "sse", or leave it out`)
-	case s.Command != "" && (s.ClientID != "" || len(s.Scopes) > 0):
-		only(remote, "oauth is the login", "leave out oauth")
-	case s.Command != "" && kind != "" && kind != "stdio":
-		only(remote, fmt.Sprintf("%q is the type", kind), `write type: "stdio", or leave it out`)
-	case n.get("runtimes").exists() && len(s.Runtimes) == 0:
+	written := n.get("command").exists() || n.get("url").exists()
+	if problem, hint := s.Contradiction(n.getStr("type")); problem != "" && (s.Command != "" || s.URL != "" || !written) {
+		n.problem(problem, hint)
+	} else if problem == "" && n.get("runtimes").exists() && len(s.Runtimes) == 0 {
 		n.get("runtimes").problem("no runtime gets this server", "name one, or leave out runtimes to give it to all")
 	}
 }

@@ -44,9 +44,9 @@ func (n node) address(dir string) string {
 func (n node) pick() *spec.Pick {
 	p := spec.Pick{
 		Skills: n.getStrings("skills"), Agents: n.getStrings("agents"), Commands: n.getStrings("commands"),
-		Hooks: n.getStrings("hooks"), Servers: n.getStrings("servers"), Runtimes: n.getStrings("runtimes"),
+		Hooks: n.getStrings("hooks"), Servers: n.getStrings("servers"), Runtimes: n.getStrings("runtimes"), Native: n.getStrings("native"),
 	}
-	if p.Parts() == 0 && len(p.Runtimes) == 0 {
+	if p.Parts() == 0 && len(p.Runtimes)+len(p.Native) == 0 {
 		return nil
 	}
 	return &p

@@ -49,6 +49,12 @@ func TestServersOfASpec(t *testing.T) {
 
 func TestServersThatASpecCannotHave(t *testing.T) {
 	for fields, want := range map[string]string{
+		`command: "c", install: {via: "npm", package: "@a/b", version: "1.0.0"}`:  `install is for the servers of a host: the files of a project are the same on every machine; write it under hosts, or start it with command: "npx", args: ["-y", "@a/b@1.0.0", …]`,
+		`command: "c", install: {via: "pip", package: "a", version: "1.0.0"}`:     "via",
+		`command: "c", install: {via: "npm", package: "--x", version: "1.0.0"}`:   "the name of a package",
+		`command: "c", install: {via: "npm", package: "a", version: "^1"}`:        "an exact version",
+		`command: "/c", install: {via: "npm", package: "a", version: "1.0.0"}`:    "command is no name of a program there",
+		`url: "https://h", install: {via: "npm", package: "a", version: "1.0.0"}`: "install is of a local server",
 		`command: "c", type: "http"`:                   `"http" is the type of a remote server`,
 		`url: "https://h", type: "stdio"`:              `"stdio" is the type of a local server`,
 		`url: "https://h", cwd: "x"`:                   "cwd is the folder of a local server",

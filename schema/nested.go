@@ -150,8 +150,8 @@ func (n node) extend(p *spec.Project, folder string, known []string) {
 	}
 	for _, src := range n.sources(p.Dir, filepath.Join(p.Dir, folder)) {
 		src.Place = folder
-		if !spec.Remote(src.URL) && !filepath.IsAbs(src.URL) && src.URL != "~" && !strings.HasPrefix(src.URL, "~/") {
-			src.URL = path.Join(folder, src.URL) // one lock and one folder for all sources of a project
+		if (!spec.Remote(src.URL) || spec.LocalArchive(src.URL)) && !filepath.IsAbs(src.URL) && src.URL != "~" && !strings.HasPrefix(src.URL, "~/") {
+			src.URL = filepath.ToSlash(spec.LocalPath(src.URL, folder, "")) // one lock and one folder for all sources of a project
 		}
 		same := slices.IndexFunc(p.Sources, func(o spec.Source) bool { return o.Name == src.Name })
 		switch {

@@ -278,6 +278,11 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 	}
 	x.checkBudgets(n.get("context"), p.Context)
 	x.checkServers(n.get("mcp"), p.MCP)
+	for _, s := range p.MCP {
+		if s.Install != nil {
+			n.get("mcp").get(s.Name).get("install").problem("install is for the servers of a host: the files of a project are the same on every machine", s.Started())
+		}
+	}
 	x.checkPicks(n.get("sources"))
 	sources := append(ids(p.Sources, func(s spec.Source) string { return s.Name }), spec.OwnSource)
 	sources = append(sources, hostSourceNames(h)...)

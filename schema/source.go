@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -218,7 +219,7 @@ func userPositions(e cueerrors.Error) []token.Pos {
 			user = append(user, p)
 		}
 	}
-	slices.SortStableFunc(user, token.Pos.Compare)
+	sort.SliceStable(user, func(i, j int) bool { return user[i].Compare(user[j]) < 0 })
 	return slices.Compact(user)
 }
 

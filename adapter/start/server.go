@@ -66,6 +66,9 @@ func (h *Host) ServerOf(s *spec.Service) Server {
 	}
 	if i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == t.Model }); i >= 0 && s.Kind != "external" {
 		t.Context = s.ContextOf(h.Spec, t.Model, h.Models[i])
+		if trained := h.Models[i].Context; trained > 0 {
+			t.Context = min(t.Context, trained) // llama-server and ollama grant no more
+		}
 	}
 	if len(t.APIs) == 0 {
 		t.APIs = AllAPIs
@@ -102,8 +105,9 @@ func (s *Server) set(environment, variables map[string]string) {
 }
 
 // FillJSON is Fill for a JSON value, names included. A string of only {context}
-// or {output} becomes a number; if the context is unknown, what holds it is
-// left out, and ok is false if that is the whole value.
+// or {output} becomes a number, of only {contextText} or {outputText} its text; if
+// the context is unknown, what holds it is left out, and ok is false if that is the
+// whole value.
 func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
@@ -119,10 +123,14 @@ func (s *Server) filled(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
 		switch {
-		case v != "{context}" && v != "{output}":
+		case v != "{context}" && v != "{output}" && v != "{contextText}" && v != "{outputText}":
 			return s.Fill(v), true
 		case s.Context == 0:
 			return nil, false
+		case v == "{contextText}":
+			return strconv.FormatInt(s.Context, 10), true
+		case v == "{outputText}":
+			return strconv.FormatInt(s.output(), 10), true
 		case v == "{context}":
 			return s.Context, true
 		}

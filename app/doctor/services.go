@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/app/doctor/endpoint"
-	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
@@ -90,7 +88,7 @@ func (e *Env) server(s spec.Service) *server {
 	srv.names = sync.OnceValues(func() ([]string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(e.options.Timeout, endpointLimit))
 		defer cancel()
-		return srv.endpoint.Models(ctx)
+		return srv.endpoint.LoadedModels(ctx)
 	})
 	return srv
 }
@@ -140,6 +138,9 @@ func (srv *server) checkPort(context.Context) []Finding {
 // checkModels reports models that the server does not serve.
 func (srv *server) checkModels(ctx context.Context) []Finding {
 	names, err := srv.names()
+	if endpoint.Loading(err) {
+		return []Finding{warn("wait, then aisync doctor", "it is loading its model: %v", err)}
+	}
 	if err != nil {
 		return []Finding{fail(srv.advice(), "%v", err)}
 	}
@@ -157,35 +158,6 @@ func (srv *server) checkModels(ctx context.Context) []Finding {
 		out = append(out, fail(srv.advice(), "%s serves no model", srv.endpoint.URL))
 	}
 	return append(out, srv.checkAPIs(ctx)...)
-}
-
-// checkAPIs asks an external service whose spec names no APIs for those that the
-// runtimes which use it need.
-func (srv *server) checkAPIs(ctx context.Context) (out []Finding) {
-	if srv.service.Kind != "external" || len(srv.service.APIs) > 0 {
-		return nil
-	}
-	known := catalog.With(srv.e.spec.Catalog)
-	host := start.Host{Spec: srv.e.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
-	for _, l := range host.Launches() {
-		if l.Service.Name != srv.service.Name || len(l.Driver.APIs) == 0 {
-			continue
-		}
-		has := false
-		for _, api := range l.Driver.APIs {
-			one, cancel := context.WithTimeout(ctx, cmp.Or(srv.e.options.Timeout, endpointLimit))
-			ok, err := srv.endpoint.Has(one, api)
-			cancel()
-			if err != nil {
-				return append(out, fail(srv.advice(), "%v", err))
-			}
-			has = has || ok
-		}
-		if !has {
-			out = append(out, fail("write endpoint: false for "+l.ID+", or name another service", "%s has none of the APIs that %s speaks: %s", srv.endpoint.URL, l.ID, strings.Join(l.Driver.APIs, ", ")))
-		}
-	}
-	return out
 }
 
 // prompt sends one prompt to a model of the service; with --deep, one to each of
@@ -283,7 +255,7 @@ func (srv *server) whyNotRunning(ctx context.Context) string {
 	if st := states[srv.service.Name]; st.Ended != "" {
 		text += "; it ended: " + st.Ended
 	}
-	lines := service.LastLines(ctx, c, srv.service.Name, 5)
+	lines := service.LastLines(ctx, c, srv.service.Name, 8)
 	if len(lines) > 0 {
 		text += "; the last that it wrote:\n" + strings.Join(lines, "\n")
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,13 +93,85 @@ func TestOfflineAsksOnlyThisMachine(t *testing.T) {
 	}
 }
 
-func TestExternalServiceNeedsAnAPIThatItsRuntimesSpeak(t *testing.T) {
-	url := model(t, "tiny", "hello")
-	s := serving(t, url, `runtimes: codex: endpoint: true`)
-	s.Write(stacktest.HostSpec, strings.Replace(s.Read(stacktest.HostSpec), `, apis: ["chat"]`, "", 1))
-	r := examine(t, s, doctor.Options{NoPrompt: true})["endpoint-box"]
-	if r.Result != "ok" && !strings.Contains(text(r), "has none of the APIs that codex speaks") {
-		t.Errorf("%s\n%s", r.Result, text(r))
+func TestServerIsAskedForTheAPIOfEachRuntime(t *testing.T) {
+	for name, c := range map[string]struct{ apis, runtime, want string }{
+		"has it, unsaid":          {"", "pi", ""},
+		"has it, said":            {`, apis: ["chat"]`, "pi", ""},
+		"lacks it, unsaid":        {"", "codex", "/v1 has no /responses, which codex needs"},
+		"lacks it, the spec lies": {`, apis: ["chat", "messages"]`, "claude", "/v1 has no /messages, which claude needs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/v1/models":
+					fmt.Fprint(w, `{"data": [{"id": "tiny"}]}`)
+				case "/v1/chat/completions":
+					http.Error(w, `{"error": "no messages"}`, http.StatusBadRequest)
+				default:
+					http.NotFound(w, r)
+				}
+			}))
+			t.Cleanup(chat.Close)
+			s := serving(t, chat.URL+"/v1", `runtimes: "`+c.runtime+`": endpoint: true`)
+			s.Write(stacktest.HostSpec, strings.Replace(s.Read(stacktest.HostSpec), `, apis: ["chat"]`, c.apis, 1))
+			r := examine(t, s, doctor.Options{NoPrompt: true})["endpoint-box"]
+			if got := text(r); (r.Result == "ok") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("%s\n%s", r.Result, got)
+			}
+		})
+	}
+}
+
+// A server that grants less than its programs are told fails their longer
+// conversations.
+func TestContextGrantedIsCompared(t *testing.T) {
+	for granted, want := range map[int]string{0: "", 4096: "", 2048: "grants a conversation 2048 tokens, and pi counts on 4096"} {
+		answers := fakemodel.New(func(fakemodel.Request) fakemodel.Reply { return fakemodel.Reply{Text: "hi"} })
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/v1/models":
+				fmt.Fprint(w, `{"data": [{"id": "tiny"}]}`)
+			case "/props":
+				fmt.Fprintf(w, `{"default_generation_settings": {"n_ctx": %d}}`, granted)
+			default:
+				answers.ServeHTTP(w, r)
+			}
+		}))
+		s := serving(t, server.URL+"/v1", `runtimes: pi: endpoint: true`)
+		s.Write(stacktest.HostSpec, strings.Replace(s.Read(stacktest.HostSpec), `apis: ["chat"]`, `context: 4096`, 1))
+		r := examine(t, s, doctor.Options{NoPrompt: true})["endpoint-box"]
+		if got := text(r); (r.Result == "ok") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%d: %s\n%s", granted, r.Result, got)
+		}
+		server.Close()
+	}
+}
+
+// A server that loads its model is waited for, and is not at fault where the time
+// does not suffice.
+func TestLoadingIsNoFailure(t *testing.T) {
+	var asked atomic.Int64
+	for name, until := range map[string]int64{"ready": 2, "not yet": 1 << 30} {
+		asked.Store(0)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) <= until {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				fmt.Fprint(w, `{"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}`)
+				return
+			}
+			fmt.Fprint(w, `{"data": [{"id": "tiny"}]}`)
+		}))
+		s := serving(t, server.URL+"/v1", "")
+		o := doctor.Options{NoPrompt: true}
+		want := "ok"
+		if name == "not yet" {
+			o.Timeout, want = time.Second, "warn"
+		}
+		r := examine(t, s, o)["endpoint-box"]
+		if string(r.Result) != want || (want == "warn") != strings.Contains(text(r), "it is loading its model") {
+			t.Errorf("%s: %s\n%s", name, r.Result, text(r))
+		}
+		server.Close()
 	}
 }
 

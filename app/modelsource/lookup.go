@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/app/pin"
@@ -118,7 +119,7 @@ func unseen(n Name) Entry {
 // choose returns the variants of r that n asks for, and why it is those.
 func (l Lookup) choose(n Name, r hub.Repository) ([]hub.Variant, string, error) {
 	whole := slices.DeleteFunc(slices.Clone(r.Variants), func(v hub.Variant) bool { return len(v.Missing) > 0 || v.Quant == "" && len(r.Variants) > 1 })
-	slices.SortStableFunc(whole, func(a, b hub.Variant) int { return cmp.Compare(a.Size(), b.Size()) })
+	sort.SliceStable(whole, func(i, j int) bool { return whole[i].Size() < whole[j].Size() })
 	whole = slices.CompactFunc(whole, func(a, b hub.Variant) bool { return a.Quant == b.Quant })
 	asked := cmp.Or(n.Path, n.Quant)
 	if asked == "auto" {

@@ -92,7 +92,8 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 			l.Context = cmp.Or(int64(s.Context), l.Context)
 			l.Sequences = int64(s.Parallel)
 			asked := service.AskedOf(s)
-			l.Backend, l.GPULayers, l.CPUExperts, l.Cache, l.Values, l.Prompts = s.Backend, asked.GPULayers, asked.CPUExperts, asked.Keys, asked.Values, asked.PromptCache
+			l.Backend, l.GPULayers, l.CPUExperts, l.Cache, l.Values = s.Backend, asked.GPULayers, asked.CPUExperts, asked.Keys, asked.Values
+			l.Prompts, l.Checkpoints = asked.PromptCache, asked.Checkpoints
 			if f, err := r.Facts(); err == nil {
 				l.Build = service.Build(s, &f)
 				if s.Kind != "ollama" {

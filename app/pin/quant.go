@@ -38,7 +38,7 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 		return q, "", nil
 	}
 	host := r.Spec.Host.Name
-	if pin, ok := r.get(r.Host, "quant", m.ID, host); ok {
+	if pin, ok := r.get(r.Host, "quant", m.ID, host); ok && pin.Values["prefer"] == use.Prefer {
 		q, ok := byName(pin.Values["quant"])
 		if !ok {
 			return q, "", &Error{Reason: Unfit, ID: m.ID, Err: fmt.Errorf("quant %q, pinned in %s, no longer exists", pin.Values["quant"], FileName)}
@@ -58,7 +58,7 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	}
 	shape := r.shapeToChoose(ctx, use, m)
 	tokens, others := r.beside(use)
-	c := hosts.PickQuantFor(m, f, hosts.Use{Shape: shape, Context: tokens, Others: others})
+	c := hosts.PickQuantFor(m, f, hosts.Use{Shape: shape, Context: tokens, Others: others, Prefer: use.Prefer})
 	q, ok := byName(c.Quant)
 	if !ok {
 		return q, "", fmt.Errorf("no quant can be chosen: %s", c.Reason)
@@ -66,6 +66,9 @@ func (r *Resolver) quant(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	c.Reason += left
 	if r.Mode.pins() {
 		values := map[string]string{"quant": c.Quant, "reason": c.Reason}
+		if use.Prefer != "" {
+			values["prefer"] = use.Prefer
+		}
 		if shape != nil {
 			values["shape"] = shape.String()
 		}

@@ -53,6 +53,27 @@ func TestAutoQuantFollowsTheFactsAndIsPinnedForTheHost(t *testing.T) {
 	}
 }
 
+// Another preference is another question: the pin of the old one does not answer it.
+func TestAutoQuantFollowsThePreference(t *testing.T) {
+	sized := func(name string, gib int64) spec.Quant {
+		return spec.Quant{Name: name, Files: []spec.ModelFile{{Path: name + ".gguf", SHA256: strings.Repeat(fmt.Sprint(gib%10), 64), Size: gib << 30}}}
+	}
+	s := newStage(t)
+	s.facts = facts.Facts{Memory: facts.Memory{Total: 64 << 30}}
+	s.model("m", "auto", sized("Q4_K_M", 5), sized("Q8_0", 9))
+	for _, c := range []struct{ prefer, want string }{{"", "Q4_K_M"}, {"quality", "Q8_0"}, {"quality", "Q8_0"}, {"speed", "Q4_K_M"}, {"", "Q4_K_M"}} {
+		s.host.Models[0].Prefer = c.prefer
+		r := s.resolver(Pin)
+		if q, err := s.models(r); err != nil || q["m"].Name != c.want {
+			t.Errorf("%q: %q, %v; want %q", c.prefer, q["m"].Name, err, c.want)
+		}
+		s.settle(r)
+		if pin, _ := s.hostLock.Lock.Pin("quant", "m", "velox"); pin.Values["prefer"] != c.prefer || pin.Values["quant"] != c.want {
+			t.Errorf("%q: pinned %+v", c.prefer, pin)
+		}
+	}
+}
+
 func TestAutoQuantPassesByAQuantThatLacksAShard(t *testing.T) {
 	s := newStage(t)
 	s.hub.Add("me/m", hubtest.File{Path: "m-Q8_0-00002-of-00002.gguf", Data: tiny(t, 1)}, hubtest.File{Path: "m-Q4_K_M.gguf", Data: tiny(t, 2)})

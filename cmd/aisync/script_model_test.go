@@ -56,7 +56,7 @@ func answerAs(how string, w http.ResponseWriter, r *http.Request, done chan stru
 	case r.URL.Path == "/v1/models":
 		fmt.Fprintf(w, `{"object":"list","data":[%s]}`, name)
 	case r.URL.Path == "/v1/chat/completions" && how != "chatless":
-		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%q}}]%s}`, text, map[bool]string{true: `,"timings":{"prompt_n":409,"prompt_per_second":818}`}[how == "timed"])
+		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%q}}]%s}`, text, map[bool]string{true: `,"timings":{"prompt_n":409,"prompt_per_second":818,"predicted_n":64,"predicted_per_second":41.5}`}[how == "timed"])
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"error":"no such path"}`)

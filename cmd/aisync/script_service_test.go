@@ -91,6 +91,19 @@ func ollamaFolder() string {
 	return dir
 }
 
+// llamaFolder is where the tests keep the real llama-server, "" where it is not.
+func llamaFolder() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(cache, "aisync-test/llama-server/bin")
+	if _, err := os.Stat(filepath.Join(dir, "llama-server")); err != nil {
+		return ""
+	}
+	return dir
+}
+
 // endServices ends the supervisors of services below dir, and waits until they
 // are at their end: they write there until then.
 func endServices(dir string) {

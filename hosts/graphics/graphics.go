@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func (l Look) Units(ctx context.Context) []facts.GPU {
 		}
 	}
 	units = l.nvidia(ctx, units)
-	slices.SortStableFunc(units, func(a, b facts.GPU) int { return strings.Compare(a.Address, b.Address) })
+	sort.SliceStable(units, func(i, j int) bool { return units[i].Address < units[j].Address })
 	for i := range units {
 		known(&units[i])
 		units[i].Backends = l.backends(units[i])

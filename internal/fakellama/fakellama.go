@@ -39,6 +39,7 @@ func Main(args []string) int {
 	f.String("tensor-split", "", "")
 	f.Bool("no-warmup", false, "")
 	f.String("chat-template", "", "")
+	f.String("slot-save-path", "", "")
 	template := f.String("chat-template-file", "", "")
 	if err := f.Parse(args); err != nil {
 		return 1

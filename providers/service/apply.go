@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,8 +17,8 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// Apply implements reconcile.Provider. It returns once the server listens, or
-// has run for a while without listening: a large model takes minutes to load. A
+// Apply implements reconcile.Provider. It returns once the server has loaded, or
+// has run for a while without that: a large model takes minutes to load. A
 // kill leaves the server in its present state.
 func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	if p.Controllers == nil {
@@ -34,13 +36,13 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	out := reconcile.Outcome{}
 	switch {
 	case !ok && before == "":
-		return out, at.Stop(ctx, name) // also clears the failure
+		return out, errors.Join(at.Stop(ctx, name), p.forget(w, name)) // also clears the failure
 	case ok && before == want.Fingerprint():
 		return want.outcome(), nil
 	case before != c.Before.Token:
 		return out, fmt.Errorf("service %s %w; run the command again", name, reconcile.ErrStale)
 	case !ok:
-		return out, at.Stop(ctx, name)
+		return out, errors.Join(at.Stop(ctx, name), p.forget(w, name))
 	}
 	for _, need := range want.needs {
 		if _, err := w.FS.Lstat(need); err != nil {
@@ -73,8 +75,8 @@ func (r run) outcome() reconcile.Outcome {
 // grace is how long an apply waits for a server to listen.
 const grace = 10 * time.Second
 
-// Await waits until a service listens on its port, and checks that it keeps
-// running; started is the error of its start. The error about a service that
+// Await waits until a service answers on its port and has loaded, ten seconds at
+// most, and checks that it keeps running; started is the error of its start. The error about a service that
 // ended holds the last lines that it wrote.
 func Await(ctx context.Context, at control.Controller, name string, port int, started error) error {
 	return await(ctx, at, name, port, "", started)
@@ -97,7 +99,7 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 			return endedError(ctx, at, st)
 		case want != "" && !st.Hidden && runs(st.Inputs) != want:
 			return fmt.Errorf("service %s was not started as its definition says; find the override: systemctl cat %s", name, control.UnitName(name))
-		case port == 0, holdsPort(port, st.PID), time.Now().After(until):
+		case port == 0, holdsPort(port, st.PID) && answers(ctx, port), time.Now().After(until):
 			return nil
 		}
 		select {
@@ -106,6 +108,24 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// answers reports whether the server on port is done with loading. llama-server
+// listens before it reads its model, answers 503 meanwhile, and ends if the model
+// is none for it. A server without that page is done when it answers at all.
+func answers(ctx context.Context, port int) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(port)+"/health", nil)
+	if err != nil {
+		return false
+	}
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode != http.StatusServiceUnavailable
 }
 
 // holdsPort reports whether a process, or one that it started, has the port.

@@ -17,6 +17,7 @@ type Asked struct {
 	Keys        string
 	Values      string
 	PromptCache *int64 // bytes
+	Checkpoints *int64 // of a conversation
 	Split       bool   // over cards, or devices are named
 }
 
@@ -61,6 +62,10 @@ func AskedOf(s spec.Service) Asked {
 			if err == nil {
 				a.PromptCache = new(max(0, int64(n)) << 20)
 			}
+		case "-ctxcp", "--ctx-checkpoints", "--swa-checkpoints":
+			if err == nil {
+				a.Checkpoints = new(max(0, int64(n)))
+			}
 		case "-ts", "--tensor-split", "-dev", "--device", "-ot", "--override-tensor":
 			a.Split = true
 		}
@@ -75,6 +80,8 @@ type Offload struct {
 	CPUExperts int64   // layers whose experts stay in main memory
 	Split      []int64 // of unequal cards
 	Prompts    int64   // bytes of old conversations that the server may keep
+
+	Checkpoints int64 // of a conversation that the server may keep; 0: the model needs none
 }
 
 // arguments returns those of llama-server that the spec does not have itself.

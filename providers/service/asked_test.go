@@ -40,9 +40,29 @@ func TestTheSpecDecidesWhereModelsLie(t *testing.T) {
 	}
 }
 
+// Checkpoints are bounded where the model needs some and the spec says nothing.
+func TestCheckpointsAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		fits int64
+		args []string
+		want string
+	}{
+		"a model with windows": {7, nil, "7"},
+		"none needed":          {0, nil, ""},
+		"the spec's own":       {7, []string{"--ctx-checkpoints", "2"}, ""},
+	} {
+		h := reference()
+		h.Offload = func(spec.Service, string) Offload { return Offload{Checkpoints: c.fits} }
+		s := spec.Service{Name: "x", Kind: "llama-server", Model: "coder", Port: 1, Args: c.args}
+		if got := h.command(s, "/bin/llama-server", []served{{id: "coder", file: "/m"}}, ""); got.env["LLAMA_ARG_CTX_CHECKPOINTS"] != c.want {
+			t.Errorf("%s: %v", name, got.env)
+		}
+	}
+}
+
 func TestAskedReadsEveryForm(t *testing.T) {
-	a := AskedOf(spec.Service{Args: []string{"-ngl", "all", "-ncmoe", "3", "-ctk", "q8_0", "-ctv", "q4_0", "-cram", "512"}})
-	if *a.GPULayers != every || *a.CPUExperts != 3 || a.Keys != "q8_0" || a.Values != "q4_0" || *a.PromptCache != 512<<20 || a.Split {
+	a := AskedOf(spec.Service{Args: []string{"-ngl", "all", "-ncmoe", "3", "-ctk", "q8_0", "-ctv", "q4_0", "-cram", "512", "-ctxcp", "3"}})
+	if *a.GPULayers != every || *a.CPUExperts != 3 || a.Keys != "q8_0" || a.Values != "q4_0" || *a.PromptCache != 512<<20 || *a.Checkpoints != 3 || a.Split {
 		t.Errorf("%+v", a)
 	}
 	if a := AskedOf(spec.Service{Args: []string{"-ngl", "auto"}}); *a.GPULayers != ServerDecides {

@@ -100,26 +100,39 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 		c.env["OLLAMA_NUM_PARALLEL"] = strconv.Itoa(max(1, s.Parallel)) // otherwise ollama chooses, and memory was counted for one
 	}
 	if s.Kind != "ollama" {
+		guarded(c.env)
 		h.bounded(c.env, s, models)
 	}
 	maps.Copy(c.env, s.Env)
 	return c
 }
 
-// bounded bounds what llama-server keeps of old conversations: 8 GiB where no
-// bound is set, which no fit counts. They are variables, because older versions
-// refuse arguments that they do not know. Cards are counted by their address.
+// guarded has llama-server answer pages of this machine's servers alone: without a
+// word it lets every web page read its answers, with credentials. Older versions
+// take the variables for nothing. ollama refuses other origins by itself.
+func guarded(env map[string]string) {
+	env["LLAMA_ARG_CORS_ORIGINS"] = "localhost"
+}
+
+// bounded bounds what llama-server keeps of conversations: 8 GiB of old ones and 32
+// checkpoints of each where no bound is set, which no fit counts. They are
+// variables, because older versions refuse arguments that they do not know. Cards
+// are counted by their address.
 func (h Host) bounded(env map[string]string, s spec.Service, models []served) {
-	var prompts int64
+	var prompts, checkpoints int64
 	for _, m := range models {
 		o := h.offload(s, m.id)
-		prompts = max(prompts, o.Prompts)
+		prompts, checkpoints = max(prompts, o.Prompts), max(checkpoints, o.Checkpoints)
 		if len(o.Split) > 1 {
 			env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
 		}
 	}
-	if h.Offload != nil && AskedOf(s).PromptCache == nil {
+	asked := AskedOf(s)
+	if h.Offload != nil && asked.PromptCache == nil {
 		env["LLAMA_ARG_CACHE_RAM"] = strconv.FormatInt(prompts>>20, 10)
+	}
+	if checkpoints > 0 && asked.Checkpoints == nil {
+		env["LLAMA_ARG_CTX_CHECKPOINTS"] = strconv.FormatInt(checkpoints, 10)
 	}
 }
 

@@ -253,6 +253,7 @@ func (h Host) one(d *Declared, s spec.Service) {
 		w.after = append(w.after, h.at("file", f.config))
 		inputs["configuration"] = digest(text)
 	}
+	h.keepSlots(&u, s, inputs)
 	inputs["unit"] = digest(h.text(u))
 	for _, program := range programs[s.Kind] {
 		if _, ok := h.releaser(program, s); ok && h.Version != nil {

@@ -19,6 +19,8 @@ type unit struct {
 	memory int64  // memory limit in bytes; 0: nine tenths of the machine's
 	waits  bool   // it waits for the network, because it listens there
 	digest string // of everything that it is started with; "" while that is computed
+
+	before, started, ending []string // commands run before its start, after it, and before its stop
 }
 
 // variables are the server's entire environment.
@@ -55,7 +57,16 @@ func (u unit) systemd() []byte {
 	line("")
 	line("[Service]")
 	line("Type=exec")
+	if len(u.before) > 0 {
+		line("ExecStartPre=%s", execLine(u.before))
+	}
 	line("ExecStart=%s", execLine(u.argv))
+	if len(u.started) > 0 {
+		line("ExecStartPost=-%s", execLine(u.started))
+	}
+	if len(u.ending) > 0 {
+		line("ExecStop=-%s", execLine(u.ending))
+	}
 	env := u.variables()
 	for _, name := range sorted(env) {
 		line("Environment=%s", quoteUnit(name+"="+env[name]))
@@ -120,7 +131,7 @@ func escapeSpecifiers(s string) string { return strings.ReplaceAll(s, "%", "%%")
 
 // definition is what aisync's supervisor reads.
 func (u unit) definition() control.Definition {
-	return control.Definition{FormatVersion: "1.0", Name: u.name, Command: u.argv, Environment: u.variables()}
+	return control.Definition{FormatVersion: "1.0", Name: u.name, Command: u.argv, Environment: u.variables(), Before: u.before, Started: u.started, Ending: u.ending}
 }
 
 // launchd is the text of a property list, written from launchd.plist(5).

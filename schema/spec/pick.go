@@ -10,7 +10,11 @@ import (
 type Pick struct {
 	Skills, Agents, Commands, Hooks, Servers []string
 	Runtimes                                 []string // that get it; none: all
+	Native                                   []string // of these, the ones that load the plugin itself, whole and by their own means
 }
+
+// AllParts are the parts of a bundle source that a host uses if it names none.
+var AllParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore", "servers"}
 
 // Parts returns the number of names. 0 takes everything; nil is such a Pick.
 func (p *Pick) Parts() int {
@@ -26,7 +30,7 @@ func (p *Pick) Equal(o *Pick) bool {
 		return p == o
 	}
 	return slices.Equal(p.Skills, o.Skills) && slices.Equal(p.Agents, o.Agents) && slices.Equal(p.Commands, o.Commands) &&
-		slices.Equal(p.Hooks, o.Hooks) && slices.Equal(p.Servers, o.Servers) && slices.Equal(p.Runtimes, o.Runtimes)
+		slices.Equal(p.Hooks, o.Hooks) && slices.Equal(p.Servers, o.Servers) && slices.Equal(p.Runtimes, o.Runtimes) && slices.Equal(p.Native, o.Native)
 }
 
 // String identifies p; "" is nil.

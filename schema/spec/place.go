@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -53,12 +54,38 @@ func Remote(url string) bool {
 	if strings.Contains(url, "::") || strings.Contains(url, "://") || strings.HasPrefix(url, "git@") {
 		return true
 	}
-	for _, ext := range []string{".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".zip"} {
-		if strings.HasSuffix(strings.ToLower(url), ext) {
+	return LocalArchive(url)
+}
+
+// LocalArchive reports whether url is the path of an archive, with or without a
+// //FOLDER in it.
+func LocalArchive(url string) bool {
+	if strings.Contains(url, "::") || strings.Contains(url, "://") {
+		return false
+	}
+	name, _, _ := strings.Cut(url, "//")
+	for _, ext := range []string{".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".tar.zst", ".tzst", ".tar", ".zip"} {
+		if strings.HasSuffix(strings.ToLower(name), ext) {
 			return true
 		}
 	}
 	return false
+}
+
+// LocalPath is the address of a folder or a local archive that starts at dir, or, with
+// ~/, at home: an absolute path, in an archive with its //FOLDER.
+func LocalPath(url, dir, home string) string {
+	name, folder := url, ""
+	if i := strings.Index(url, "//"); i >= 0 && LocalArchive(url) {
+		name, folder = url[:i], url[i:]
+	}
+	switch {
+	case name == "~" || strings.HasPrefix(name, "~/"):
+		name = path.Join(home, name[1:])
+	case !path.IsAbs(name):
+		name = path.Join(dir, name)
+	}
+	return path.Clean(name) + folder
 }
 
 // RuntimesHere returns the runtimes that p names, and those that the person's own

@@ -159,6 +159,7 @@ type EndpointUse struct {
 // Install says how to install a program.
 type Install struct {
 	Via     string // "npm", "pacman", …
+	Package string // of an MCP server; a runtime's stands in the catalog
 	Version string // "any", ">=1.2", "1.2.3"; "": pinned by the lock
 	Node    string // version of Node that npm also installs; "": the machine's
 	URL     string // of a release's archive; "": from the catalog
@@ -188,6 +189,7 @@ type MCPServer struct {
 	URL     string // of a remote server; exclusive with Command
 	Env     []EnvVar
 	Headers []EnvVar
+	Install *Install // of the package whose program Command is; nil: Command is in PATH
 
 	Start, Call time.Duration // how long it may take to start, and for a call; 0: as the program says
 	Disabled    bool
@@ -218,6 +220,7 @@ type ModelUse struct {
 	ID      string
 	Quant   string // "auto", a quant's name, or "" for the only one
 	Context int64  // tokens for which to plan memory if no service sets it; 0: unset
+	Prefer  string // of quant "auto": "speed", "quality"; "": by the machine
 	Fit     string // "ignore": no warning if it does not fit; else ""
 	Pos     Position
 }

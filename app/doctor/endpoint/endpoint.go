@@ -99,6 +99,9 @@ func Named(names []string, model string) string {
 func (e Endpoint) Has(ctx context.Context, api string) (bool, error) {
 	e.API = api
 	_, err := e.call(ctx, http.MethodPost, e.path(), []byte("{}"))
+	if Loading(err) {
+		return false, err
+	}
 	var status Status
 	if errors.As(err, &status) {
 		return status.Code != http.StatusNotFound && status.Code != http.StatusMethodNotAllowed && status.Code != http.StatusNotImplemented, nil
@@ -140,13 +143,7 @@ func (e Endpoint) Prompt(ctx context.Context, model string) (Answer, error) {
 }
 
 // path is the path of the API.
-func (e Endpoint) path() string {
-	switch e.API {
-	case "responses", "messages":
-		return "/" + e.API
-	}
-	return "/chat/completions"
-}
+func (e Endpoint) path() string { return PathOf(e.API) }
 
 // tokensOf counts the tokens of an answer in any of the three forms.
 func tokensOf(body []byte) (int, error) {

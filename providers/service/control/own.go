@@ -26,6 +26,12 @@ type Definition struct {
 	Name          string            `json:"name"`
 	Command       []string          `json:"command"`
 	Environment   map[string]string `json:"environment"`
+
+	// Commands run with the server's environment: before it starts, once it was
+	// started, and before it is stopped. Only Before must succeed.
+	Before  []string `json:"before,omitempty"`
+	Started []string `json:"started,omitempty"`
+	Ending  []string `json:"ending,omitempty"`
 }
 
 // DefinitionFile is the path of a service's definition.

@@ -93,15 +93,16 @@ func (s *supervisor) run(ctx context.Context) error {
 // once runs the server until it or ctx ends; in the latter case it asks the
 // server to end, and kills it after ten seconds.
 func (s *supervisor) once(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...)
-	cmd.Env = os.Environ()
-	for name, value := range s.Environment {
-		cmd.Env = append(cmd.Env, name+"="+value)
+	if err := s.beside(ctx, s.Before); err != nil {
+		return err
 	}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", os.Stdout, os.Stderr
+	cmd := s.command(ctx, s.Command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	withParent(cmd.SysProcAttr)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Cancel = func() error {
+		_ = s.beside(context.WithoutCancel(ctx), s.Ending) // it says why
+		return cmd.Process.Signal(syscall.SIGTERM)
+	}
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
 		return err
@@ -109,10 +110,46 @@ func (s *supervisor) once(ctx context.Context) error {
 	s.note.Server = process{cmd.Process.Pid, began(cmd.Process.Pid)}
 	s.note.Activity, s.note.Since = Running, time.Now().UTC()
 	if err := s.save(); err != nil {
-		_ = cmd.Cancel()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
 		return errors.Join(err, cmd.Wait())
 	}
-	return cmd.Wait()
+	running, ended := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.beside(running, s.Started) }()
+	err := cmd.Wait()
+	ended()
+	<-done
+	return err
+}
+
+func (s *supervisor) command(ctx context.Context, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = os.Environ()
+	for name, value := range s.Environment {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", os.Stdout, os.Stderr
+	return cmd
+}
+
+// besideLimit is how long a command beside the server may take to end the server.
+const besideLimit = 18 * time.Second
+
+// beside runs a command beside the server, if there is one. One that outlives
+// ctx is killed.
+func (s *supervisor) beside(ctx context.Context, argv []string) error {
+	if len(argv) == 0 {
+		return nil
+	}
+	if ctx.Done() == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, besideLimit)
+		defer cancel()
+	}
+	if err := s.command(ctx, argv).Run(); err != nil {
+		return fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return nil
 }
 
 func saidBy(err error) string {

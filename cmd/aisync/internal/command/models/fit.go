@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/app/speeds"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
@@ -33,6 +34,8 @@ type modelFitsDoc struct {
 	ID     string `json:"id"`
 	Quant  string `json:"quant"`
 	Reason string `json:"reason,omitempty"` // why this quant
+
+	Measured *speeds.Record `json:"measured,omitempty"` // with these very settings
 	hosts.Verdict
 }
 
@@ -83,7 +86,11 @@ func modelsFit(ctx context.Context, a *cli.App, id string, tokens int64) error {
 		return err
 	}
 	doc := modelFitDoc{FormatVersion: cli.ViewVersion, Models: []modelFitsDoc{}}
-	served := r.ServiceLoads()
+	measured, err := speeds.Load(speedsFile(w))
+	if err != nil {
+		return err
+	}
+	served, all := r.ServiceLoads(), hosts.Fit(servedLoads(r), f)
 	var absent int64
 	for _, x := range r.AllChosen() {
 		name := x.Use.ID
@@ -104,7 +111,11 @@ func modelsFit(ctx context.Context, a *cli.App, id string, tokens int64) error {
 		if l.Weights > 0 {
 			verdict = hosts.Fit([]hosts.Load{l}, f)
 		}
-		doc.Models = append(doc.Models, modelFitsDoc{name, x.Quant.Name, x.Reason, verdict})
+		m := modelFitsDoc{ID: name, Quant: x.Quant.Name, Reason: x.Reason, Verdict: verdict}
+		if tokens == 0 {
+			m.Measured = measuredOf(measured, w.Spec.Host.Name, name, all)
+		}
+		doc.Models = append(doc.Models, m)
 	}
 	doc.Together = together(r, id, tokens, f)
 	doc.Disk = hosts.FitDisk(absent, w.Places.Physical(w.ModelStore()), f)
@@ -144,7 +155,7 @@ func chooseToFit(ctx context.Context, w *stack.View, r *pin.Resolver, id string)
 // together returns the verdict on all models that are served at once, including id;
 // nil for fewer than two.
 func together(r *pin.Resolver, id string, tokens int64, f facts.Facts) *hosts.Verdict {
-	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	loads := servedLoads(r)
 	among := false
 	for i := range loads {
 		if id == "" || loads[i].Model == id {
@@ -189,7 +200,11 @@ func sayFit(a *cli.App, doc modelFitDoc) {
 		}
 		a.Printf("%s  %s  %s\n", a.Paint().Bold(termtext.Safe(m.ID)), termtext.Safe(m.Quant), verdict(a, m.Verdict))
 		for _, n := range m.Loads {
-			a.Printf("    %s\n    %s\n", termtext.Safe(needText(n)), termtext.Safe(placeText(n)))
+			a.Printf("%s\n%s\n", a.Hang("    ", termtext.Safe(needText(n))), a.Hang("    ", termtext.Safe(placeText(n))))
+			sayBar(a, n, m.Verdict)
+		}
+		if text := measuredText(m.Measured); text != "" {
+			a.Printf("%s\n", a.Hang("    ", termtext.Safe(text)))
 		}
 		sayAdvice(a, m.Verdict)
 	}
@@ -249,6 +264,9 @@ func placeText(n hosts.Need) string {
 	}
 	if n.Prompts > 0 {
 		text += "; up to " + quantity.Memory(n.Prompts) + " of main memory for old conversations"
+	}
+	if n.Checkpoints > 0 {
+		text += fmt.Sprintf("; up to %s of %s of each conversation", quantity.Count(int(n.Checkpoints), "checkpoint"), quantity.Memory(n.Checkpoint))
 	}
 	if n.Speed > 0 {
 		text += fmt.Sprintf("; about %.0f tokens/s, an estimate from bandwidth and active weights", n.Speed)

@@ -96,10 +96,17 @@ func modelsGC(ctx context.Context, a *cli.App, f cli.ApplyFlags, dryRun bool) er
 	return nil
 }
 
+// unusedBecause says of each kind of garbage why nothing needs it.
+var unusedBecause = map[string]string{
+	"blob": "unused: no spec and no record names it",
+	"part": "unused: a download that no spec asks for any more",
+	"view": "unused: the file that it links to is gone",
+}
+
 func sayGarbage(a *cli.App, inv *stack.Inventory, g store.Garbage) {
 	why := "kept: " + g.Kept
 	if g.Removed {
-		why = "unused"
+		why = unusedBecause[g.Kind]
 	}
 	a.Printf("  %s  %s, %s, %s\n", termtext.Safe(inv.View.Places.Physical(g.Path)), g.Kind, quantity.Bytes(g.Size), termtext.Safe(why))
 }

@@ -67,15 +67,7 @@ no bytes of models and exits 0 whatever it reports.`,
 }
 
 func modelsLs(ctx context.Context, a *cli.App) error {
-	inv, err := readInventory(ctx, a)
-	if err != nil {
-		return err
-	}
-	models, err := store.List(inv.View.Reader, inv.Folder, inv.Files)
-	if err != nil {
-		return err
-	}
-	loose, err := store.Loose(inv.View.Reader, inv.Folder, inv.Files)
+	inv, models, loose, err := stored(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/providers/store"
 )
 
 // Command builds the command models.
@@ -29,7 +30,7 @@ file gets a model's name only after its sha256 was verified.`,
 	}
 	for _, sub := range []func(*cli.App) *cobra.Command{
 		modelsLsCommand, modelsSearchCommand, modelsPathCommand, modelsPullCommand, modelsFitCommand,
-		modelsVerifyCommand, modelsAdoptCommand, modelsGCCommand, modelsServeCommand,
+		modelsBenchCommand, modelsVerifyCommand, modelsAdoptCommand, modelsDuCommand, modelsGCCommand, modelsServeCommand,
 	} {
 		cmd.AddCommand(sub(a))
 	}
@@ -43,6 +44,19 @@ func readInventory(ctx context.Context, a *cli.App) (*stack.Inventory, error) {
 		return nil, err
 	}
 	return inventoryOf(ctx, v)
+}
+
+// stored returns the model files of the host, what the store has of each model, and
+// what no model uses.
+func stored(ctx context.Context, a *cli.App) (inv *stack.Inventory, models []store.Model, loose []store.Garbage, err error) {
+	if inv, err = readInventory(ctx, a); err != nil {
+		return nil, nil, nil, err
+	}
+	if models, err = store.List(inv.View.Reader, inv.Folder, inv.Files); err != nil {
+		return nil, nil, nil, err
+	}
+	loose, err = store.Loose(inv.View.Reader, inv.Folder, inv.Files)
+	return inv, models, loose, err
 }
 
 // inventoryOf returns the model files of v, and declares them in v.

@@ -51,7 +51,11 @@ func begin(ctx context.Context, w *stack.View, c control.Controller, s spec.Serv
 	if again {
 		start = c.Restart
 	}
-	return service.Await(ctx, c, s.Name, s.Port, start(ctx, s.Name))
+	err := service.Await(ctx, c, s.Name, s.Port, start(ctx, s.Name))
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, c.Stop(ctx, s.Name)) // as an apply does: otherwise the next start finds this one's end
+	}
+	return err
 }
 
 // defined reports whether the unit of a service exists.

@@ -41,7 +41,7 @@ containers, aisync's own supervisor does; it does not start with the machine.`,
 		},
 	}
 	for _, sub := range []func(*cli.App) *cobra.Command{
-		servicesLsCommand, servicesStatusCommand, servicesStartCommand, servicesStopCommand, servicesRestartCommand, servicesLogsCommand, superviseCommand,
+		servicesLsCommand, servicesStatusCommand, servicesStartCommand, servicesStopCommand, servicesRestartCommand, servicesLogsCommand, superviseCommand, slotsCommand,
 	} {
 		cmd.AddCommand(sub(a))
 	}
@@ -250,7 +250,7 @@ func sayService(ctx context.Context, a *cli.App, w *stack.View, d serviceDoc) {
 	if err != nil {
 		return
 	}
-	for i, text := range service.LastLines(ctx, c, d.Name, 5) {
+	for i, text := range service.LastLines(ctx, c, d.Name, 8) {
 		if i == 0 {
 			a.Printf("  last output\n")
 		}

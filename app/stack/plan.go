@@ -14,8 +14,8 @@ import (
 // Plan returns the plan of what ask asks for. It needs v.Declare.
 func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	in := v.input(ask)
-	older := v.newAges(ctx)
-	in.Older = older.of
+	older := v.FolderSources().Ages(ctx)
+	in.Older = older.Of
 	if ask.Untracked || ask.Choice.Restore { // policy "enforce" alone removes no file
 		in.Strays = v.untracked(ctx)
 	}
@@ -35,7 +35,7 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 		p.Notes = slices.Concat(p.Notes, notes)
 	}
 	if err == nil {
-		p.Notes = append(append(p.Notes, v.ageNotes(older)...), v.ownLayerNote()...)
+		p.Notes = append(append(p.Notes, older.Notes(func(p string) string { return v.Places.Short(v.Cwd, p) })...), v.ownLayerNote()...)
 	}
 	return p, errors.Join(err, v.hasher.err)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/app/sourceage"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/internal/bundle"
@@ -48,6 +49,11 @@ func (m *Machine) sourceRuntimes() func(*spec.Host, *spec.Project) ([]spec.Runti
 		}
 		return runtimes, more, err
 	}
+}
+
+// FolderSources returns the sources of v's project, for their age. It needs v.Declare.
+func (v *View) FolderSources() sourceage.Folders {
+	return sourceage.Folders{Lock: v.ProjectLock, Used: v.Declared.Sources, Project: v.Places.Project}
 }
 
 // OwnSources returns the sources that are on this machine.

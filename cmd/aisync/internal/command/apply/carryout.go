@@ -30,7 +30,7 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 		}
 	}
 	w.Engine.Parallel = f.Parallel
-	w.RecordSources(ctx, p)
+	w.FolderSources().Record(ctx, p)
 	if err := w.IgnoreOwnLayer(false); err != nil {
 		return err
 	}

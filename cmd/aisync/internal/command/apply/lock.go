@@ -86,7 +86,7 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	if err != nil {
 		return err
 	}
-	moved, known := w.UpdateFolders(ctx, r.Update)
+	moved, known := w.FolderSources().Update(ctx, r.Update)
 	res.Changes = append(res.Changes, moved...)
 	res.Unmatched = slices.DeleteFunc(res.Unmatched, func(id string) bool { return slices.Contains(known, id) })
 	if len(res.Unmatched) > 0 {

@@ -1,4 +1,8 @@
-package stack
+// Package sourceage tells whether a project's sources are older than what the
+// project was last made from. Such a source is a folder of a git work tree, in which
+// two machines may stand at different commits. It writes nothing but pins in memory.
+// Call Folders.Ages first.
+package sourceage
 
 import (
 	"context"
@@ -18,14 +22,14 @@ import (
 	"aisync.dev/aisync/reconcile"
 )
 
-// folderKind is the kind of the pins that say which commit of a source in a
+// kind is the kind of the pins that say which commit of a source in a
 // folder the project's files were last made from. Such a pin fetches nothing: by
 // it an older checkout on another machine is known to be older.
-const folderKind = "folder"
+const kind = "folder"
 
-// folderSource is a source of the project that is a folder of a git work tree
+// source is a source of the project that is a folder of a git work tree
 // other than the project's.
-type folderSource struct {
+type source struct {
 	tree  *bundle.Tree
 	from  []reconcile.Position // of the bundles that the project takes from it
 	state git.Checkout
@@ -35,16 +39,23 @@ type folderSource struct {
 	order  git.Order     // of state to locked
 }
 
-// folderSources returns the sources of v's project that can be older than what
-// the project committed; with lockedOnly, those of which the lock holds a state.
-// A folder outside git, or in the project's own repository, has no age.
-func (v *View) folderSources(ctx context.Context, lockedOnly bool) []*folderSource {
-	if v.ProjectLock == nil {
+// Folders are the sources of one project.
+type Folders struct {
+	Lock    *pin.File // the project's; nil where there is no project
+	Used    []adapter.UsedSource
+	Project string // its folder
+}
+
+// sources returns those that can be older than what the project committed; with
+// lockedOnly, those of which the lock holds a state. A folder outside git, or in
+// the project's own repository, has no age.
+func (d Folders) sources(ctx context.Context, lockedOnly bool) []*source {
+	if d.Lock == nil {
 		return nil
 	}
-	byTree := map[*bundle.Tree]*folderSource{}
-	var out []*folderSource
-	for _, used := range v.Declared.Sources {
+	byTree := map[*bundle.Tree]*source{}
+	var out []*source
+	for _, used := range d.Used {
 		t := used.Tree
 		if f := byTree[t]; f != nil {
 			f.from = append(f.from, used.Origin)
@@ -53,15 +64,15 @@ func (v *View) folderSources(ctx context.Context, lockedOnly bool) []*folderSour
 		if bundle.Remote(t.URL) || !filepath.IsAbs(t.Dir) {
 			continue
 		}
-		known, locked := v.ProjectLock.Lock.Pin(folderKind, t.Name, "")
+		known, locked := d.Lock.Lock.Pin(kind, t.Name, "")
 		if lockedOnly && !locked {
 			continue
 		}
 		state, err := git.LastChange(ctx, t.Dir)
-		if err != nil || within(state.Top, v.Places.Project) {
+		if err != nil || within(state.Top, d.Project) {
 			continue
 		}
-		f := &folderSource{tree: t, from: []reconcile.Position{used.Origin}, state: state, locked: known}
+		f := &source{tree: t, from: []reconcile.Position{used.Origin}, state: state, locked: known}
 		f.dirty = sync.OnceValue(func() bool { return dirty(ctx, t) })
 		if locked {
 			if f.order, err = state.Compare(ctx, t.Dir, known.Values["commit"], f.lockedDate()); err != nil {
@@ -98,28 +109,28 @@ func dirty(ctx context.Context, t *bundle.Tree) bool {
 	return changed || err != nil
 }
 
-func (f *folderSource) lockedDate() time.Time {
+func (f *source) lockedDate() time.Time {
 	t, _ := time.Parse(time.RFC3339, f.locked.Values["date"]) // a date that is none is before every other
 	return t
 }
 
 // pin returns the pin of f's present state.
-func (f *folderSource) pin() reconcile.Pin {
+func (f *source) pin() reconcile.Pin {
 	values := map[string]string{"commit": f.state.Commit, "date": f.state.Date.Format(time.RFC3339)}
 	if f.dirty() {
 		values["dirty"] = "true"
 	}
-	return reconcile.Pin{Kind: folderKind, Name: f.tree.Name, Values: values}
+	return reconcile.Pin{Kind: kind, Name: f.tree.Name, Values: values}
 }
 
 // lacksUncommitted reports whether the project was made from f's present commit
 // with changes that are not there.
-func (f *folderSource) lacksUncommitted() bool {
+func (f *source) lacksUncommitted() bool {
 	return f.locked.Values["dirty"] != "" && f.locked.Values["commit"] == f.state.Commit && !f.dirty()
 }
 
 // age returns why f is older than what l's record was made from; "" if it is not.
-func (f *folderSource) age(l reconcile.LeafChange, live reconcile.Fingerprint) string {
+func (f *source) age(l reconcile.LeafChange, live reconcile.Fingerprint) string {
 	commit, date := f.locked.Values["commit"], f.lockedDate().Format(time.DateOnly)
 	commit = commit[:min(12, len(commit))]
 	switch {
@@ -143,22 +154,23 @@ func knows(l reconcile.LeafChange, live reconcile.Fingerprint) bool {
 	return ok && s.Held(live)
 }
 
-// ages finds the sources of a project that are older than what it committed.
-type ages struct {
-	sources func() []*folderSource
-	held    map[*folderSource]bool // sources of which something is not done
+// Ages finds the sources of a project that are older than what it committed.
+type Ages struct {
+	sources func() []*source
+	held    map[*source]bool // sources of which something is not done
 }
 
-func (v *View) newAges(ctx context.Context) *ages {
-	return &ages{
-		sources: sync.OnceValue(func() []*folderSource { return v.folderSources(ctx, true) }),
-		held:    map[*folderSource]bool{},
+// Ages returns the ages of the sources, which are looked up when first asked for.
+func (d Folders) Ages(ctx context.Context) *Ages {
+	return &Ages{
+		sources: sync.OnceValue(func() []*source { return d.sources(ctx, true) }),
+		held:    map[*source]bool{},
 	}
 }
 
-// of returns why l must stay as it is, as reconcile.Input.Older does. What is no
+// Of returns why l must stay as it is, as reconcile.Input.Older does. What is no
 // longer wanted may have come from any source.
-func (a *ages) of(t reconcile.Target, l reconcile.LeafChange) string {
+func (a *Ages) Of(t reconcile.Target, l reconcile.LeafChange) string {
 	var live reconcile.Fingerprint
 	if l.Last != nil {
 		live = l.Last.Live
@@ -179,15 +191,16 @@ func (a *ages) of(t reconcile.Target, l reconcile.LeafChange) string {
 }
 
 // comesFrom reports whether a bundle of f asks for l.
-func comesFrom(l reconcile.Leaf, f *folderSource) bool {
+func comesFrom(l reconcile.Leaf, f *source) bool {
 	return slices.ContainsFunc(l.Origin, func(p reconcile.Position) bool { return slices.Contains(f.from, p) })
 }
 
 // ofProject reports whether a is in a project's folder or its git configuration.
 func ofProject(a reconcile.Address) bool { return a.InProject() || a.Kind() == "gitconfig" }
 
-// ageNotes returns what to do about each source that is older.
-func (v *View) ageNotes(a *ages) []reconcile.Note {
+// Notes returns what to do about each source for which Of gave a reason. short is a
+// path as the person sees it.
+func (a *Ages) Notes(short func(string) string) []reconcile.Note {
 	if len(a.held) == 0 {
 		return nil
 	}
@@ -196,7 +209,7 @@ func (v *View) ageNotes(a *ages) []reconcile.Note {
 		if !a.held[f] {
 			continue
 		}
-		dir := v.Places.Short(v.Cwd, f.tree.Dir)
+		dir := short(f.tree.Dir)
 		pull := "git -C " + shellquote.Terminal(dir) + " pull"
 		if strings.HasPrefix(dir, "~/") {
 			pull = "git -C ~/" + shellquote.Terminal(dir[2:]) + " pull"
@@ -216,24 +229,24 @@ func (v *View) ageNotes(a *ages) []reconcile.Note {
 	return out
 }
 
-// RecordSources puts into the project's lock the states of the folder sources
-// from which p makes something new, before p is applied.
-func (s *Session) RecordSources(ctx context.Context, p *reconcile.Plan) {
-	for _, f := range s.folderSources(ctx, false) {
+// Record puts into the project's lock the states of the sources from which p makes
+// something new, before p is applied.
+func (d Folders) Record(ctx context.Context, p *reconcile.Plan) {
+	for _, f := range d.sources(ctx, false) {
 		if f.makes(p) {
-			s.ProjectLock.Lock.SetPin(f.pin())
+			d.Lock.Lock.SetPin(f.pin())
 		}
 	}
-	if len(s.Declared.Sources) > 0 {
-		s.ProjectLock.Lock.Unpin(func(x reconcile.Pin) bool {
-			return x.Kind != folderKind || slices.ContainsFunc(s.Declared.Sources, func(u adapter.UsedSource) bool { return u.Tree.Name == x.Name && !bundle.Remote(u.Tree.URL) })
+	if len(d.Used) > 0 {
+		d.Lock.Lock.Unpin(func(x reconcile.Pin) bool {
+			return x.Kind != kind || slices.ContainsFunc(d.Used, func(u adapter.UsedSource) bool { return u.Tree.Name == x.Name && !bundle.Remote(u.Tree.URL) })
 		})
 	}
 }
 
 // makes reports whether p makes something new from f, and leaves nothing undone
 // because f is older.
-func (f *folderSource) makes(p *reconcile.Plan) bool {
+func (f *source) makes(p *reconcile.Plan) bool {
 	makes := false
 	for _, c := range p.Changes {
 		for _, l := range c.Leaves {
@@ -248,11 +261,11 @@ func (f *folderSource) makes(p *reconcile.Plan) bool {
 	return makes
 }
 
-// UpdateFolders makes the present states of folder sources the ones that the
-// project is made from: those that u names, or with u.All those that are not
+// Update makes the present states of the sources the ones that the project is made
+// from: those that u names, or with u.All those that are not
 // older. It returns what moved, and the names that it knows.
-func (s *Session) UpdateFolders(ctx context.Context, u pin.Update) (moved []pin.Change, known []string) {
-	for _, f := range s.folderSources(ctx, true) {
+func (d Folders) Update(ctx context.Context, u pin.Update) (moved []pin.Change, known []string) {
+	for _, f := range d.sources(ctx, true) {
 		named := slices.Contains(u.IDs, f.tree.Name)
 		known = append(known, f.tree.Name)
 		older := f.order != git.Contains && f.order != git.After || f.lacksUncommitted()
@@ -260,7 +273,7 @@ func (s *Session) UpdateFolders(ctx context.Context, u pin.Update) (moved []pin.
 		if !named && (!u.All || older) || maps.Equal(now.Values, f.locked.Values) {
 			continue
 		}
-		s.ProjectLock.Lock.SetPin(now)
+		d.Lock.Lock.SetPin(now)
 		moved = append(moved, pin.Change{Old: f.locked, New: now})
 	}
 	return moved, known

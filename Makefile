@@ -31,7 +31,7 @@ COLD := net net/http/... vendor/golang.org/x/... crypto/tls crypto/x509 encoding
   aisync.dev/aisync/agents/worker aisync.dev/aisync/agents/wake aisync.dev/aisync/agents/hook/shell \
   aisync.dev/aisync/agents/launch aisync.dev/aisync/agents/acp aisync.dev/aisync/agents/session aisync.dev/aisync/agents/supervise \
   aisync.dev/aisync/agents/worktree aisync.dev/aisync/app/doctor/... aisync.dev/aisync/app/drift \
-  aisync.dev/aisync/app/flagged aisync.dev/aisync/app/gather aisync.dev/aisync/app/mcpserver aisync.dev/aisync/app/pin \
+  aisync.dev/aisync/app/flagged aisync.dev/aisync/app/gather aisync.dev/aisync/app/mcpserver aisync.dev/aisync/app/nativeplugin aisync.dev/aisync/app/speeds aisync.dev/aisync/app/pin \
   aisync.dev/aisync/internal/bundle/lint aisync.dev/aisync/internal/bundle/plugin aisync.dev/aisync/internal/bundle/yield \
   aisync.dev/aisync/internal/fetch/address aisync.dev/aisync/internal/fetch/git aisync.dev/aisync/internal/fetch/hub \
   aisync.dev/aisync/internal/fetch/mcpregistry aisync.dev/aisync/internal/fetch/oci aisync.dev/aisync/internal/fetch/peer \

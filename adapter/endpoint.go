@@ -63,7 +63,7 @@ func (h *Host) pointing(use *spec.RuntimeUse) *pointing {
 	}
 	starts := h.starts()
 	name := starts.ServiceOf(use.Endpoint, rt)
-	if name.Value == "" || use.Install == nil && !h.there(h.command(use, rt)) {
+	if name.Value == "" || use.Install == nil && !h.There(h.command(use, rt)) {
 		return nil
 	}
 	for i := range h.Spec.Services {
@@ -93,7 +93,7 @@ func (h *Host) untouched(b *builder) {
 		case rt == nil:
 		case rt.Local:
 			return
-		case use.Endpoint == nil && start.Pointable(rt) && (use.Install != nil || h.there(rt.Command)):
+		case use.Endpoint == nil && start.Pointable(rt) && (use.Install != nil || h.There(rt.Command)):
 			ids, write = append(ids, use.ID), append(write, use.ID+": endpoint: true")
 		}
 	}

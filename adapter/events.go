@@ -79,7 +79,7 @@ func (p place) covered(places []place, h bundle.Hook) bool {
 			return false
 		}
 		level, _ := q.level(h.Event)
-		_, ok := render.Matcher(q.rt.Tools, h.Tools)
+		_, ok := h.Matcher(q.rt.ID, q.rt.Tools)
 		return level == "native" && ok
 	})
 }
@@ -95,7 +95,7 @@ func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bund
 	case f == nil || level == "wrapper" && !render.IsModule(f.Shape):
 		return "wrapper"
 	}
-	matcher, ok := render.Matcher(p.rt.Tools, h.Tools)
+	matcher, ok := h.Matcher(p.rt.ID, p.rt.Tools)
 	if !ok {
 		return "tools"
 	}
@@ -106,7 +106,7 @@ func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bund
 	if own {
 		b.files(p, w, p.scope.Hooks, "hook programs", programs)
 	}
-	hook := render.Hook{Event: name, Matcher: matcher, Command: command, Timeout: h.Timeout}
+	hook := render.Hook{Event: name, Matcher: matcher, Command: command, Timeout: h.Timeout, If: h.If}
 	if render.IsModule(f.Shape) {
 		m := b.modules[f.Path]
 		if m == nil {

@@ -10,6 +10,7 @@ import (
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -51,7 +52,7 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 		return slices.ContainsFunc(h.Spec.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == runtime })
 	})
 	b.secrets = h.Secrets
-	b.mcp(places, slices.Concat(h.Spec.MCP, bundledServers(b.wishes)))
+	b.mcp(places, slices.Concat(packages.Servers(h.Home, h.Spec.MCP), bundledServers(b.wishes)))
 	h.models(b)
 	h.endpoint(b) // after the models: a service needs its models
 	b.finish(places)
@@ -66,7 +67,7 @@ func (h *Host) places(b *builder) []place {
 		rt, ok := b.lookup(use.ID, use.Pos, h.Runtimes)
 		switch {
 		case !ok:
-		case use.Install == nil && !h.there(h.command(&use, &rt)):
+		case use.Install == nil && !h.There(h.command(&use, &rt)):
 			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to install it", use.ID, h.command(&use, &rt))
 		default:
 			places = append(places, place{rt, rt.User, from(use.Pos), nil})
@@ -89,9 +90,9 @@ func (h *Host) command(use *spec.RuntimeUse, rt *spec.Runtime) string {
 	return use.CLI
 }
 
-// there reports whether a program is in PATH, will be because the spec installs
+// There reports whether a program is in PATH, will be because the spec installs
 // its runtime, or cannot be looked for.
-func (h *Host) there(command string) bool { return h.starts().Available(command) }
+func (h *Host) There(command string) bool { return h.starts().Available(command) }
 
 // bundle declares the parts of one source that the host wants in user scope.
 func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.HostBundle) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/reconcile/journal"
@@ -106,7 +107,7 @@ func (s *Store) sweepDirs(w WriteEnv, entry Entry) {
 	}
 	for o, f := range s.owners {
 		dirs := slices.Clone(f.Dirs)
-		slices.SortFunc(dirs, func(x, y fsys.LogicalPath) int { return len(y) - len(x) })
+		sort.Slice(dirs, func(i, j int) bool { return len(dirs[i]) > len(dirs[j]) })
 		for _, d := range dirs {
 			if !gone[d] || d.Project() && o != s.lockOwner {
 				continue

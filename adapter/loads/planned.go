@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 )
 
@@ -128,7 +128,7 @@ func (p *Planned) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, missing("readdir", name)
 	}
 	list = append(list, ours...)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
 	return list, nil
 }
 

@@ -10,7 +10,8 @@ type Hook struct {
 	Event   string // the program's name of the event
 	Matcher string // the program's names of tools, joined by |; "": all
 	Command string
-	Timeout int // in the program's unit, mostly seconds; 0: none
+	Timeout int    // in the program's unit, mostly seconds; 0: none
+	If      string // a condition in Claude Code's words, for it alone; "": none
 }
 
 // HookValue renders h in a shape. In the shape "claude" it is the value below a
@@ -36,22 +37,10 @@ func HookValue(shape string, h Hook) json.RawMessage {
 			Type    string `json:"type"`
 			Command string `json:"command"`
 			Timeout int    `json:"timeout,omitempty"`
-		}{"command", h.Command, h.Timeout}
+			If      string `json:"if,omitempty"`
+		}{"command", h.Command, h.Timeout, h.If}
 	}
 	return JSON(v)
-}
-
-// Matcher joins the program's names of a hook's tools. ok is false if the
-// program has no name for one of them.
-func Matcher(names map[string]string, tools []string) (matcher string, ok bool) {
-	var own []string
-	for _, t := range tools {
-		if names[t] == "" {
-			return "", false
-		}
-		own = append(own, names[t])
-	}
-	return strings.Join(own, "|"), true
 }
 
 // Call is the command line of a hook whose first word is a program of its

@@ -92,11 +92,9 @@ func TestAHookIsWrittenInTheShapeOfEachProgram(t *testing.T) {
 			t.Errorf("%s: %s, want %s", shape, got, want)
 		}
 	}
-	if got, ok := Matcher(map[string]string{"shell": "Bash", "edit": "Edit|Write"}, []string{"shell", "edit"}); !ok || got != "Bash|Edit|Write" {
-		t.Errorf("matcher %q %v", got, ok)
-	}
-	if _, ok := Matcher(map[string]string{"shell": "Bash"}, []string{"read"}); ok {
-		t.Error("a tool without a name is matched")
+	h.If = "Bash(git *)"
+	if got, want := string(HookValue("claude", h)), `{"type":"command","command":"x 'y'","timeout":9,"if":"Bash(git *)"}`; got != want {
+		t.Errorf("with a condition: %s, want %s", got, want)
 	}
 	if got := Call(`"$DIR"/{path}`, ".agents/hooks/a.sh", "a.sh --fast"); got != `"$DIR"/.agents/hooks/a.sh --fast` {
 		t.Error(got)

@@ -1,11 +1,9 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
+	"sort"
 
 	"aisync.dev/aisync/agents/ledger/jsontext"
 )
@@ -222,8 +220,8 @@ func (t threads) list() []Thread {
 	for _, m := range t {
 		out = append(out, *m)
 	}
-	slices.SortFunc(out, func(x, y Thread) int {
-		return cmp.Or(strings.Compare(x.TS, y.TS), cmp.Compare(x.first, y.first))
+	sort.Slice(out, func(i, j int) bool {
+		return out[i].TS < out[j].TS || out[i].TS == out[j].TS && out[i].first < out[j].first
 	})
 	return out
 }

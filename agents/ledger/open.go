@@ -1,10 +1,10 @@
 package ledger
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/agents/ledger/jsontext"
@@ -93,8 +93,9 @@ func (l *Ledger) openMessages(each func(trail.Line, *trail.Fields, error)) (*Ope
 		}
 	}
 	o.list = slices.DeleteFunc(o.list, func(m openMessage) bool { return !m.sent })
-	slices.SortFunc(o.list, func(x, y openMessage) int {
-		return cmp.Or(strings.Compare(x.ts, y.ts), x.first.Compare(y.first))
+	sort.Slice(o.list, func(i, j int) bool {
+		x, y := &o.list[i], &o.list[j]
+		return x.ts < y.ts || x.ts == y.ts && x.first.Compare(y.first) < 0
 	})
 	return o, nil
 }

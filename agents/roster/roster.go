@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -128,16 +129,16 @@ func look(t process.Table, root string, runtimes []spec.Runtime, caller func() k
 	if err := s.records(&r, caller); err != nil {
 		r.Unknown = append(r.Unknown, err.Error())
 	}
-	slices.SortFunc(r.Agents, byAge)
-	slices.SortFunc(r.Hidden, byAge)
+	sort.Slice(r.Agents, func(i, j int) bool { return older(&r.Agents[i], &r.Agents[j]) })
+	sort.Slice(r.Hidden, func(i, j int) bool { return older(&r.Hidden[i], &r.Hidden[j]) })
 	return r, unread
 }
 
-// byAge orders agents by the start of their process, the oldest first. Numbers of
-// processes begin anew at some time, and do not tell. Agents elsewhere, whose starts
-// are counted from another moment, come last.
-func byAge(x, y Agent) int {
-	return cmp.Or(strings.Compare(x.Outside, y.Outside), cmp.Compare(x.Start, y.Start), cmp.Compare(x.PID, y.PID), strings.Compare(x.ID, y.ID))
+// older orders agents by the start of their process. Numbers of processes begin anew
+// at some time, and do not tell. Agents elsewhere, whose starts are counted from
+// another moment, come last.
+func older(x, y *Agent) bool {
+	return cmp.Or(strings.Compare(x.Outside, y.Outside), cmp.Compare(x.Start, y.Start), cmp.Compare(x.PID, y.PID), strings.Compare(x.ID, y.ID)) < 0
 }
 
 // processes adds the agents that the table shows.

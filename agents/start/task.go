@@ -1,11 +1,11 @@
 package start
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"os/exec"
 	"slices"
+	"sort"
 	"strings"
 
 	adapter "aisync.dev/aisync/adapter/start"
@@ -92,7 +92,7 @@ func ranked(h *adapter.Host) []*spec.Runtime {
 	if drivers := adapter.Drivers(h.Runtimes); len(drivers) > 0 {
 		rank[drivers[0]] = -1
 	}
-	slices.SortStableFunc(out, func(x, y *spec.Runtime) int { return cmp.Compare(rank[x], rank[y]) })
+	sort.SliceStable(out, func(i, j int) bool { return rank[out[i]] < rank[out[j]] })
 	return out
 }
 

@@ -39,6 +39,7 @@ func checkHooks(ctx context.Context, e *Env) Outcome {
 			out = append(out, fail(cmp.Or(fix, "aisync apply --restore --target "+shellquote.Terminal(string(addr))), "%s: %s", addr, why))
 		}
 	}
+	out = append(out, e.serversNotInstalled()...)
 	seen := map[string]bool{}
 	for _, c := range effects.Commands(plan) {
 		if word := commandProgram(c.Line); word != "" && !seen[word] {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"slices"
@@ -14,9 +15,11 @@ import (
 	"aisync.dev/aisync/app/doctor/endpoint"
 	"aisync.dev/aisync/app/doctor/mcptools"
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/internal/netjail"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/schema/reference"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -66,7 +69,7 @@ func (e *Env) MCPServers() []MCPServer {
 		add(p.MCP, waiting)
 	}
 	if h := e.spec.Host; h != nil {
-		add(h.MCP, "")
+		add(packages.Servers(e.places.Home, h.MCP), "")
 	}
 	return out
 }
@@ -94,7 +97,7 @@ func (e *Env) askServer(ctx context.Context, m MCPServer) Finding {
 		return skip("not started: %s", m.waiting)
 	case !allowed:
 		return Finding{"skip", "not started: that takes your yes", "aisync doctor --deep --start-servers"}
-	case e.offline && !(s.URL != "" && endpoint.Loopback(s.URL)):
+	case e.offline && s.Install == nil && !(s.URL != "" && endpoint.Loopback(s.URL)):
 		return skip("not started: it may need the network, and --offline was asked for")
 	case s.SSE:
 		return skip("not asked: it speaks the older protocol, sse")
@@ -110,8 +113,12 @@ func (e *Env) askServer(ctx context.Context, m MCPServer) Finding {
 	switch {
 	case errors.As(err, &unset):
 		return skip("not started: %v", err)
+	case errors.Is(err, netjail.ErrNone):
+		return skip("not started: --offline was asked for, and this system cannot keep it from the network")
 	case errors.Is(err, mcptools.ErrLogin):
 		return skip("not asked: %v, which the programs do by themselves", err)
+	case err != nil && s.Install != nil && errors.Is(err, fs.ErrNotExist):
+		return cmp.Or(e.notInstalled(s), fail("run it yourself: "+m.Line, "%v", err))
 	case err != nil:
 		return fail("run it yourself: "+m.Line, "%v", err)
 	case len(tools) == 0:
@@ -148,7 +155,7 @@ func (e *Env) askLocal(ctx context.Context, s spec.MCPServer) ([]string, error) 
 	} else if !strings.HasPrefix(program, "/") {
 		program = dir + "/" + program
 	}
-	return mcptools.Local{Argv: append([]string{program}, words[1:]...), Env: env, Dir: dir, Version: e.machine.Version}.Tools(ctx)
+	return mcptools.Local{Argv: append([]string{program}, words[1:]...), Env: env, Dir: dir, Version: e.machine.Version, Alone: e.offline}.Tools(ctx)
 }
 
 // askRemote asks s at its address.

@@ -289,7 +289,14 @@ func verifySources(ctx context.Context, v *stack.View) error {
 			if p.Kind != "bundle" {
 				continue
 			}
-			err := network.VerifySource(ctx, l, p)
+			dir := ""
+			switch {
+			case l == v.ProjectLock:
+				dir = v.Places.Project
+			case v.Spec.Host != nil:
+				dir = v.Spec.Host.Dir
+			}
+			err := network.VerifySource(ctx, l, p, dir)
 			if err == nil {
 				v.Notify("bundle source %s is what %s pins", termtext.Safe(p.Name), stack.LockName)
 			}

@@ -3,7 +3,9 @@
 package marketplace
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,6 +43,26 @@ func Address(market string, sources []spec.Source, read func(text string) (strin
 func Split(text string) (plugin, market string, ok bool) {
 	plugin, market, ok = strings.Cut(text, "@")
 	return plugin, market, ok && plugin != "" && market != ""
+}
+
+// Others returns the plugins that tree, a marketplace, has in itself besides the one
+// called name: those that can be had and hold something.
+func Others(ctx context.Context, tree *bundle.Tree, name string) (names []string) {
+	plugins, err := tree.Plugins()
+	if err != nil {
+		return nil
+	}
+	for _, p := range plugins {
+		if p.Name == name || p.Fault != "" || p.Source != "" || tree.Inside(p.Path) != nil {
+			continue
+		}
+		t, err := new(bundle.Sources).Open(ctx, spec.Source{Name: p.Name, URL: filepath.Join(tree.Dir, filepath.FromSlash(p.Path))})
+		if err == nil && len(t.Holds()) > 0 {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Plugin is where a marketplace has a plugin.

@@ -44,6 +44,7 @@ func (st starter) server(p Package, f *filling) spec.MCPServer {
 	if st.separator != "" && len(words) > 0 {
 		args = append(args, st.separator)
 	}
+	f.chosen, f.own = &p, words
 	return spec.MCPServer{Command: st.command, Args: append(args, words...), Env: env}
 }
 

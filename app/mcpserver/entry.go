@@ -29,6 +29,9 @@ type Ask struct {
 type Entry struct {
 	Server spec.MCPServer // its Name is the last part of the registry's
 	Notes  []string       // what was chosen, and what can still be set
+
+	pack *Package // that Server starts; nil: a remote
+	own  []string // the arguments of pack
 }
 
 // way is one way to reach a server: a package that is started, or a remote.
@@ -59,7 +62,7 @@ func (s Server) Entry(ask Ask) (Entry, error) {
 		return Entry{}, err
 	}
 	_, server.Name, _ = strings.Cut(s.Name, "/")
-	return Entry{Server: server, Notes: s.notes(ways, f)}, nil
+	return Entry{Server: server, Notes: s.notes(ways, f), pack: f.chosen, own: f.own}, nil
 }
 
 // notes tells what was chosen.

@@ -33,6 +33,8 @@ type filling struct {
 	wrong  []error
 	notes  []string
 	asked  []Asked
+	chosen *Package // what is started; nil: a remote
+	own    []string // its arguments
 }
 
 func (f *filling) note(format string, args ...any) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"aisync.dev/aisync/internal/fetch/ssrf"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -31,6 +33,8 @@ type Registry struct {
 
 	// Image returns what the tag of an image, HOST/REPO:TAG, names now.
 	Image func(ctx context.Context, image string) (string, error)
+	// NPM returns what npm's registry says of one version of a package.
+	NPM func(ctx context.Context, name, version string) (packages.Release, error)
 }
 
 // Answer is what a registry said of a server.
@@ -39,7 +43,8 @@ type Answer struct {
 	Source Source // with the exact version
 	Kept   bool   // it was said before, and not asked again
 	raw    []byte
-	asked  string // the version, or "latest"
+	asked  string            // the version, or "latest"
+	also   map[string][]byte // what else was asked, by the place where it is kept
 }
 
 // Get returns the server that src names. The error wraps reconcile.ErrOffline
@@ -141,13 +146,14 @@ func (r Registry) Keep(disk fsys.FS, a Answer) error {
 	if _, err := disk.MkdirAll(fsys.LogicalPath(r.Folder), 0o700); err != nil {
 		return err
 	}
-	for _, version := range []string{a.asked, a.Version} {
-		place := fsys.LogicalPath(r.place(a.Name, version))
-		expect := fsys.Expect{Absent: true}
+	texts := map[string][]byte{r.place(a.Name, a.asked): a.raw, r.place(a.Name, a.Version): a.raw}
+	maps.Copy(texts, a.also)
+	for at, text := range texts {
+		place, expect := fsys.LogicalPath(at), fsys.Expect{Absent: true}
 		if digest, _, err := disk.Digest(place); err == nil {
 			expect = fsys.Expect{Digest: digest}
 		}
-		if err := disk.Replace(place, fsys.Content{Bytes: a.raw, Mode: 0o600}, expect, nil); err != nil {
+		if err := disk.Replace(place, fsys.Content{Bytes: text, Mode: 0o600}, expect, nil); err != nil {
 			return err
 		}
 	}

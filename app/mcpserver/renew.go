@@ -13,7 +13,7 @@ import (
 // Renewal is what changes in an entry of a spec that takes another version.
 type Renewal struct {
 	From   string   // the field from, with the version of the new one
-	Words  []string // pairs: an argument, and the one in its place
+	Words  []string // pairs: an argument, and the one in its place; of a package that is installed, its versions
 	Before string   // the package or address, for people
 	After  string
 }
@@ -29,7 +29,8 @@ func Renew(m spec.MCPServer, from Source, old, now Server) (Renewal, error) {
 	}
 	for _, p := range old.Packages {
 		was, err := p.starter()
-		if err != nil || was.moves || !slices.Contains(m.Args, was.pinned) {
+		installed := m.Install != nil && p.RegistryType == m.Install.Via && p.Identifier == m.Install.Package && p.Version == m.Install.Version
+		if err != nil || was.moves || !installed && !slices.Contains(m.Args, was.pinned) {
 			continue
 		}
 		for _, q := range now.Packages {
@@ -41,7 +42,11 @@ func Renew(m spec.MCPServer, from Source, old, now Server) (Renewal, error) {
 				return Renewal{}, again("asks for other arguments or variables")
 			}
 			from.SHA256 = q.FileSHA256
-			return Renewal{From: from.String(), Words: []string{was.pinned, is.pinned}, Before: was.pinned, After: is.pinned}, nil
+			out := Renewal{From: from.String(), Words: []string{was.pinned, is.pinned}, Before: was.pinned, After: is.pinned}
+			if installed {
+				out.Words = []string{p.Version, q.Version}
+			}
+			return out, nil
 		}
 	}
 	for _, r := range old.Remotes {

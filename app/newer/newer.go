@@ -4,6 +4,7 @@
 package newer
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -112,10 +113,7 @@ func (p *Pinned) Row() *Row {
 	}
 	r.Address, r.From = bundle.ShortAddress(p.Source.URL), p.Source.From
 	if known, ok := p.Lock.Lock.Pin("bundle", p.Name, ""); ok && known.Values["url"] == p.Source.URL {
-		r.Pin = known.Values["commit"]
-		if r.Pin == "" {
-			r.Pin = known.Values["tree"]
-		}
+		r.Pin = cmp.Or(known.Values["commit"], known.Values["manifest"], known.Values["tree"])
 	}
 	return r
 }

@@ -66,6 +66,8 @@ func (a *Asker) Source(ctx context.Context, p *Pinned) *Row {
 		r.State, r.Note = Unpinned, "not pinned yet; aisync lock pins it"
 	case strings.HasPrefix(p.Source.URL, "git::"):
 		return a.repository(ctx, p, r)
+	case strings.HasPrefix(p.Source.URL, "oci"):
+		return a.artifact(ctx, p, r)
 	default:
 		return a.archive(ctx, p, r)
 	}
@@ -139,6 +141,23 @@ func (a *Asker) repository(ctx context.Context, p *Pinned, r *Row) *Row {
 	return r
 }
 
+// artifact compares the pin of a source in an OCI registry with what its tag names.
+func (a *Asker) artifact(ctx context.Context, p *Pinned, r *Row) *Row {
+	var err error
+	if r.Newest, err = a.Network.Manifest(ctx, p.Source.URL); err != nil {
+		return r.failed(err)
+	}
+	switch {
+	case strings.Contains(p.Source.URL, "@sha256:"):
+		r.State, r.Note = Fixed, "the spec names a digest, which does not move"
+	case r.Newest == r.Pin:
+		r.State = Current
+	default:
+		r.State = Newer
+	}
+	return r
+}
+
 // archive fetches an archive to compare it with its pin: nothing else tells its
 // content.
 func (a *Asker) archive(ctx context.Context, p *Pinned, r *Row) *Row {
@@ -203,7 +222,7 @@ func (a *Asker) fetch(ctx context.Context, src spec.Source) (*bundle.Tree, error
 			return nil, err
 		}
 		to := filepath.Join(dir, "tree")
-		if err := a.Network.Tree(ctx, url, to); err != nil {
+		if err := a.Network.Tree(ctx, bundle.Fetched(src, a.Home), to); err != nil {
 			return nil, err
 		}
 		url = to

@@ -41,7 +41,7 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 		return nil
 	}
 	d := Diff{Source: src.Name, Files: []FileDiff{}}
-	before := r.Cache.tree(old.Values["tree"])
+	before := r.Cache.tree(old.Values["tree"], old.Values["url"])
 	_, err := os.Stat(before)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"aisync.dev/aisync/internal/fetch"
+	"aisync.dev/aisync/internal/fetch/address"
 	"aisync.dev/aisync/internal/fetch/git"
 	"aisync.dev/aisync/internal/fetch/hub"
 	"aisync.dev/aisync/internal/fetch/mcpregistry"
@@ -56,8 +58,28 @@ func (n *Network) Reacher() reconcile.Reacher {
 
 // Tree fetches the git or archive source src into the folder dst, which must
 // not exist. The error wraps fetch.ErrOffline if the network must not be used.
+// An archive of this machine needs none.
 func (n *Network) Tree(ctx context.Context, src, dst string) error {
+	if spec.LocalArchive(src) {
+		return n.client().Tree(ctx, src, dst)
+	}
 	return n.fetcher().Tree(ctx, src, dst)
+}
+
+// Manifest returns the digest of the artifact that src, a source in an OCI registry,
+// names now. The error wraps reconcile.ErrOffline if the network must not be used.
+func (n *Network) Manifest(ctx context.Context, src string) (string, error) {
+	root, _ := address.Split(src)
+	_, image, _ := strings.Cut(root, "://")
+	if n.Offline {
+		return "", fmt.Errorf("ask for %s: %w", root, reconcile.ErrOffline)
+	}
+	if _, digest, ok := strings.Cut(image, "@"); ok {
+		return digest, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return n.registry(n.client()).Digest(ctx, root)
 }
 
 // Refs returns what the host of the git source src lists now, and the ref that src
@@ -85,6 +107,7 @@ func (n *Network) client() *fetch.Client {
 		n.made = fetch.New(fetch.Options{
 			Endpoint: n.endpoint(), Token: token, UserAgent: n.UserAgent, Connections: n.Connections, LimitRate: n.LimitRate, Retry: n.Retry,
 		})
+		n.made.Artifact = n.registry(n.made).Folder
 		for scheme, r := range n.resolvers(n.made) {
 			n.made.Resolve(scheme, r)
 		}
@@ -121,7 +144,7 @@ func (n *Network) ImageDigest(ctx context.Context, image string) (string, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return n.registry(n.client()).Digest(ctx, image)
+	return n.registry(n.client()).Digest(ctx, "oci://"+image)
 }
 
 // resolvers turn sources that are not addresses into addresses, by scheme.

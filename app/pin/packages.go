@@ -58,6 +58,37 @@ func (r *Resolver) Package(ctx context.Context, via, name, within string, pos sp
 	return version, nil, nil
 }
 
+// Integrity returns the digest to which one version of an npm package is pinned.
+// An unpinned one is pinned to what the registry says. left is as in Package.
+func (r *Resolver) Integrity(ctx context.Context, via, name, version string, pos spec.Position) (integrity string, left, err error) {
+	id, address := via+"/"+name, packages.Address(via, name)
+	pin, ok := r.get(r.Host, "package", id, "")
+	same := pin.Values["version"] == version
+	switch {
+	case ok && same && pin.Values["integrity"] != "":
+		return pin.Values["integrity"], nil, nil
+	case r.Locked:
+		return "", nil, notPinned(fmt.Sprintf("package %s, version %s,", id, version), spec.Position{})
+	case !r.Mode.pins(), !r.about(address):
+		return "", nil, nil
+	}
+	release, err := r.Packages.Release(ctx, r.Env, name, version)
+	switch {
+	case err != nil && (ctx.Err() != nil || errors.Is(err, reconcile.ErrOffline)) && r.Mode == Lock:
+		return "", nil, err
+	case err != nil && r.Mode == Lock:
+		return "", nil, &Error{Reason: ManagerFailed, Err: err}
+	case err != nil:
+		return "", r.leaveOut(address, pos, err), nil
+	}
+	values := map[string]string{"version": version, "integrity": release.Integrity}
+	if within := pin.Values["within"]; same && within != "" { // it is a runtime's package, too
+		values["within"] = within
+	}
+	r.put(r.Host, reconcile.Pin{Kind: "package", Name: id, Values: values})
+	return release.Integrity, nil, nil
+}
+
 // Archive returns the archive of a release with its pin. If it is not pinned,
 // Archive trusts the spec's sha256 and asks only for its size; without a sha256
 // it fetches the archive into the cache and trusts what comes. left is as in

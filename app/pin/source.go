@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,7 +14,9 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/fetch/address"
 	"aisync.dev/aisync/internal/fetch/git"
+	"aisync.dev/aisync/internal/fetch/oci"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -35,7 +38,7 @@ func (c Cache) Source(f *File, src spec.Source) (dir, pin string, err error) {
 	if !ok || known.Values["url"] != src.URL {
 		return "", "", ErrNotFetched
 	}
-	dir = c.tree(known.Values["tree"])
+	dir = c.tree(known.Values["tree"], src.URL)
 	if _, err := os.Stat(dir); err != nil {
 		return "", "", ErrNotFetched
 	}
@@ -45,8 +48,19 @@ func (c Cache) Source(f *File, src spec.Source) (dir, pin string, err error) {
 // sources is the physical folder of all sources.
 func (c Cache) sources() string { return filepath.Join(c.Root, string(c.Dir), "sources") }
 
-// tree is the physical folder for the tree of that digest.
-func (c Cache) tree(digest string) string {
+// nothing is the digest of a tree that installs nothing.
+var nothing = func() string {
+	sum := sha256.Sum256([]byte("aisync tree 1\n"))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}()
+
+// tree is the physical folder for the tree of that digest. Trees that install nothing
+// have one each, by their addresses: what else they hold, such as a list of plugins,
+// tells what to do.
+func (c Cache) tree(digest, url string) string {
+	if digest == nothing {
+		digest += " " + url
+	}
 	sum := sha256.Sum256([]byte(digest))
 	return filepath.Join(c.sources(), hex.EncodeToString(sum[:12]))
 }
@@ -64,13 +78,24 @@ func (c Cache) handOver(dir string) error {
 	})
 }
 
-// pinnedAt is the content that a pin of a source names: its commit, otherwise
-// the digest of its files.
+// pinnedAt is the content that a pin of a source names: its commit, its manifest in a
+// registry, otherwise the digest of its files.
 func pinnedAt(pin reconcile.Pin) string {
-	if c := pin.Values["commit"]; c != "" {
-		return c
+	return cmp.Or(pin.Values["commit"], pin.Values["manifest"], pin.Values["tree"])
+}
+
+// pinnedAddress is where exactly the content that values pin is fetched.
+func pinnedAddress(url string, values map[string]string) string {
+	if c := values["commit"]; c != "" {
+		return atCommit(url, c)
 	}
-	return pin.Values["tree"]
+	if m := values["manifest"]; m != "" {
+		root, folder := address.Split(url)
+		if at, err := oci.At(root, m); err == nil {
+			return address.Join(at, folder)
+		}
+	}
+	return url
 }
 
 // Source returns a folder of the cache with exactly the pinned content of a git
@@ -83,7 +108,7 @@ func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string
 		ok = false // the spec names another place now: a new source
 	}
 	if ok {
-		dir := r.Cache.tree(known.Values["tree"])
+		dir := r.Cache.tree(known.Values["tree"], src.URL)
 		if _, err := os.Stat(dir); err == nil {
 			return dir, pinnedAt(known), nil
 		}
@@ -93,7 +118,7 @@ func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string
 	if !r.Mode.pins() {
 		return "", "", ErrNotFetched
 	}
-	if r.Network.Offline {
+	if r.Network.Offline && !spec.LocalArchive(src.URL) {
 		return "", "", fmt.Errorf("%w: %w", ErrNotFetched, reconcile.ErrOffline)
 	}
 	return r.fetchSource(ctx, f, src, known, ok)
@@ -109,9 +134,15 @@ func (r *Resolver) lockOf(src spec.Source) *File {
 
 // fetchSource fetches src into the cache, and pins it or compares it with its pin.
 func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, known reconcile.Pin, pinned bool) (string, string, error) {
-	from := src.URL
-	if pinned && known.Values["commit"] != "" {
-		from = atCommit(src.URL, known.Values["commit"])
+	from, manifest := bundle.Fetched(src, r.Network.Home), ""
+	if pinned {
+		from = pinnedAddress(from, known.Values)
+	} else if address.IsArtifact(from) {
+		var err error
+		if manifest, err = r.Network.Manifest(ctx, from); err != nil {
+			return "", "", err
+		}
+		from = pinnedAddress(from, map[string]string{"manifest": manifest})
 	}
 	tmp, err := r.newCacheFolder()
 	if err != nil {
@@ -120,7 +151,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 	defer os.RemoveAll(tmp)
 	got := filepath.Join(tmp, "tree")
 	r.notify(Event{Kind: FetchingSource, Name: src.Name})
-	if err := r.Network.fetcher().Tree(ctx, from, got); err != nil {
+	if err := r.Network.Tree(ctx, from, got); err != nil {
 		if pinned && errors.Is(err, git.ErrGone) {
 			err = &Error{Reason: Gone, ID: src.Name, Err: err}
 		}
@@ -140,6 +171,9 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 				return "", "", err
 			}
 		}
+		if manifest != "" {
+			values["manifest"] = manifest
+		}
 		old := known
 		known = reconcile.Pin{Kind: "bundle", Name: src.Name, Values: values}
 		r.put(f, known)
@@ -147,7 +181,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 			return "", "", err
 		}
 	}
-	dir := r.Cache.tree(tree)
+	dir := r.Cache.tree(tree, src.URL)
 	if err := r.Cache.handOver(got); err != nil {
 		return "", "", err
 	}
@@ -192,19 +226,16 @@ func atCommit(src, commit string) string {
 }
 
 // VerifySource fetches again what f pins of a source, and returns an error with
-// both digests if the content differs.
-func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin) error {
+// both digests if the content differs. The path of an archive starts at dir.
+func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin, dir string) error {
 	tmp, err := os.MkdirTemp("", "aisync-verify-")
 	if err != nil {
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
 	}
 	defer os.RemoveAll(tmp)
-	from := pin.Values["url"]
-	if c := pin.Values["commit"]; c != "" {
-		from = atCommit(from, c)
-	}
+	from := pinnedAddress(bundle.Fetched(spec.Source{URL: pin.Values["url"], Dir: dir}, n.Home), pin.Values)
 	got := filepath.Join(tmp, "tree")
-	if err := n.fetcher().Tree(ctx, from, got); err != nil {
+	if err := n.Tree(ctx, from, got); err != nil {
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
 	}
 	tree, err := treeDigest(ctx, got)

@@ -199,14 +199,14 @@ func TestSourceWhosePinIsGoneOrHoldsSomethingElse(t *testing.T) {
 	dir, _, err := p.Source(t.Context(), src)
 	must(t, err)
 	s.settle(p)
-	must(t, s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, s.projLock.Lock.Pins()[1]))
+	must(t, s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, s.projLock.Lock.Pins()[1], ""))
 
 	known, _ := s.projLock.Lock.Pin("bundle", "rules", "")
 	forged := reconcile.Pin{Kind: "bundle", Name: "rules", Values: map[string]string{"url": known.Values["url"], "commit": known.Values["commit"], "tree": "sha256:" + strings.Repeat("0", 64)}}
 	s.projLock.Lock.SetPin(forged)
 	_, _, err = s.resolver(Pin).Source(t.Context(), src)
 	wantError(t, err, Changed, "rules", `bundle source "rules": content of `+src.URL+" differs from its pin in aisync.lock: want tree sha256:000000000000…")
-	if err := s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, forged); err == nil || !strings.Contains(err.Error(), s.projLock.Path+`: bundle source "rules": pinned tree sha256:000000000000…`) {
+	if err := s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, forged, ""); err == nil || !strings.Contains(err.Error(), s.projLock.Path+`: bundle source "rules": pinned tree sha256:000000000000…`) {
 		t.Errorf("verified: %v", err)
 	}
 	s.projLock.Lock.SetPin(known)
@@ -217,7 +217,7 @@ func TestSourceWhosePinIsGoneOrHoldsSomethingElse(t *testing.T) {
 	r.commit(map[string]string{"a.md": "# Rewritten\n"})
 	_, _, err = s.resolver(Pin).Source(t.Context(), src)
 	wantError(t, err, Gone, "rules", "its history was rewritten")
-	if err := s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, known); err == nil || !strings.HasPrefix(err.Error(), `verify bundle source "rules": `) {
+	if err := s.resolver(Look).Network.VerifySource(t.Context(), s.projLock, known, ""); err == nil || !strings.HasPrefix(err.Error(), `verify bundle source "rules": `) {
 		t.Errorf("verified: %v", err)
 	}
 	left, err := os.ReadDir(filepath.Dir(dir))
@@ -260,5 +260,21 @@ func TestAtCommitKeepsWhatElseASourceSays(t *testing.T) {
 		if got := atCommit(src, "abc"); got != want {
 			t.Errorf("%s: %s, want %s", src, got, want)
 		}
+	}
+}
+
+// Two sources without anything to install have the same digest and other lists of
+// plugins: each keeps its own folder.
+func TestEmptySourcesKeepTheirFolders(t *testing.T) {
+	c := Cache{Dir: "/cache"}
+	empty, err := treeDigest(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.tree(empty, "git::https://example.org/a.git") == c.tree(empty, "git::https://example.org/b.git") {
+		t.Error("two empty sources share a folder")
+	}
+	if c.tree("sha256:1", "a") != c.tree("sha256:1", "b") {
+		t.Error("the same content lies in two folders")
 	}
 }

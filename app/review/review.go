@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"aisync.dev/aisync/app/flagged"
 	"aisync.dev/aisync/app/pin"
@@ -100,7 +101,9 @@ func (r *Review) pair(old, now []*items.Item) {
 			add(i, reconcile.Create)
 		}
 	}
-	slices.SortStableFunc(r.Items, func(a, b *Item) int { return slices.Index(items.Kinds, a.Kind) - slices.Index(items.Kinds, b.Kind) })
+	sort.SliceStable(r.Items, func(i, j int) bool {
+		return slices.Index(items.Kinds, r.Items[i].Kind) < slices.Index(items.Kinds, r.Items[j].Kind)
+	})
 }
 
 // holder returns the item of r to which a file belongs, in the newer version or else

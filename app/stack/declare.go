@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/adapter/names"
 	"aisync.dev/aisync/adapter/workspace"
 	"aisync.dev/aisync/app/literals"
+	"aisync.dev/aisync/app/nativeplugin"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/bundle"
@@ -32,7 +33,7 @@ import (
 // Providers returns the providers of all kinds that this version knows.
 func Providers(p place.Places, k ServiceManager, offline bool, seal file.Seal) []reconcile.Provider {
 	return []reconcile.Provider{
-		file.Provider{Seal: seal},
+		file.Provider{Seal: seal, Gone: nativeplugin.Forget(p.Project)},
 		dir.Provider{Layouts: workspace.Layouts()},
 		link.Provider{},
 		gitconfig.Provider{},
@@ -105,11 +106,15 @@ func (v *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.
 	}
 	r.Prefetch(ctx, v.Spec.Host.Models)
 	installs, wrong := v.declarePackages(ctx, r)
-	d, err := adapter.Host{
-		Spec: v.Spec.Host, Runtimes: v.Catalog.Runtimes(), Models: v.Catalog.Models(),
+	h := adapter.Host{
+		Spec: nativeplugin.OthersOfHost(v.Spec.Host), Runtimes: v.Catalog.Runtimes(), Models: v.Catalog.Models(),
 		Sources: sources, Facts: &f, Home: v.Places.Home, Programs: v.Programs(), Secrets: v.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
 		Absent: v.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: v.wantedByHost,
-	}.Declare(ctx)
+	}
+	d, err := h.Declare(ctx)
+	whole, plugins, bad := nativeplugin.Host(ctx, v.Spec.Host, sources, h.There)
+	v.Native[0], err = plugins, errors.Join(err, bad)
+	d.Add(whole)
 	d.Notes = append(d.Notes, names.Use(d.Declarations, v.Catalog.Runtimes(), func(rt spec.Runtime) spec.Scope { return rt.User }, func(name string) bool {
 		return exists(v.Places.Expand(name))
 	})...)
@@ -148,7 +153,7 @@ func (v *View) Programs() store.Programs {
 }
 
 func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
-	p := adapter.Project{Spec: v.Spec.Project, Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: gitrepo.IsTop(v.Places.Project)}
+	p := adapter.Project{Spec: nativeplugin.OthersOfProject(v.Spec.Project), Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: gitrepo.IsTop(v.Places.Project)}
 	var err error
 	if p.Notes, err = adapter.ReadNotes(v.Places.Project, p.Runtimes, p.Spec.Folders()...); err != nil {
 		return adapter.Decls{}, err
@@ -168,6 +173,9 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 		}
 	}
 	d, err := p.Declare(ctx)
+	whole, plugins, bad := nativeplugin.Project(ctx, v.Spec.Project, sources)
+	v.Native[1], err = plugins, errors.Join(err, bad)
+	d.Add(whole)
 	err = errors.Join(err, v.checkOwnLayer(p.Spec, d, p.Carried))
 	d.Notes = append(d.Notes, names.Use(d.Declarations, p.Runtimes, func(rt spec.Runtime) spec.Scope { return rt.Project }, func(name string) bool {
 		return exists(filepath.Join(v.Places.Project, name)) && !v.isOwn(d, name)

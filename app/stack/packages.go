@@ -41,11 +41,24 @@ func (v *View) declarePackages(ctx context.Context, r *pin.Resolver) (packages.D
 			a, left, err := r.Archive(ctx, name, version, a, pos)
 			return a, leftOutPackage(left), AdvisePin(err)
 		},
+		PinIntegrity: func(ctx context.Context, via, name, version string, pos spec.Position) (string, error, error) {
+			integrity, left, err := r.Integrity(ctx, via, name, version, pos)
+			return integrity, leftOutPackage(left), AdvisePin(err)
+		},
 	}.Declare(ctx)
 	if err == nil && v.Places.Root == "" && v.FactsFile == "" {
 		d.Notes = append(d.Notes, v.linksNotInPath(d)...)
 	}
 	return d, errors.Join(err, wrong)
+}
+
+// NPMRelease asks npm's registry about one version of a package.
+func (m *Machine) NPMRelease(ctx context.Context, name, version string) (packages.Release, error) {
+	reader, err := m.Places.Reader("none")
+	if err != nil {
+		return packages.Release{}, err
+	}
+	return packageProvider(m.Places, m.Offline).Release(ctx, reconcile.ReadEnv{FS: reader, Home: m.Places.Home, Run: m.Runner()}, name, version)
 }
 
 // leftOutPackage adds to why a package cannot be had now what to do about it.

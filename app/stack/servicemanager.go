@@ -115,7 +115,7 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 	fit := hosts.Fit(loads, f)
 	h.Offload = func(s spec.Service, id string) service.Offload {
 		n := fit.Of(s.Name, id)
-		return service.Offload{Backend: n.Backend, GPULayers: n.GPULayers, CPUExperts: n.CPUExperts, Split: fit.Split, Prompts: n.Prompts}
+		return service.Offload{Backend: n.Backend, GPULayers: n.GPULayers, CPUExperts: n.CPUExperts, Split: fit.Split, Prompts: n.Prompts, Checkpoints: n.Checkpoints}
 	}
 	h.Recorded = func(a reconcile.Address) bool { return len(v.Store.On(a)) > 0 }
 	h.Version = func(a reconcile.Address) string {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/app/nativeplugin"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
@@ -43,7 +44,8 @@ type View struct {
 	Engine                *reconcile.Engine
 	Reader                fsys.Reader
 	Bundles               *bundle.Sources
-	Declared              adapter.Decls // what the specs ask for
+	Declared              adapter.Decls            // what the specs ask for
+	Native                [2][]nativeplugin.Plugin // asked for by the host, by the project
 
 	Transfer   Transfer // how a Session fetches
 	PullModels []string // models that Transfer.Source is for

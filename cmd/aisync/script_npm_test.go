@@ -15,6 +15,8 @@ type npmKey struct{}
 // use on:
 //
 //	registry publish NAME VERSION COMMAND [NODE]   a version, the newest; for this range of Node
+//	registry publish-server NAME VERSION COMMAND TOOL   the same of an MCP server
+//	registry withdraw NAME VERSION                 takes a version back
 //	registry cut                                   tarballs end half-way
 //	registry mend                                  and no more
 //	registry forget                                what was asked of it until now
@@ -22,7 +24,7 @@ type npmKey struct{}
 func npmCommand(ts *testscript.TestScript, neg bool, args []string) {
 	r, ok := ts.Value(npmKey{}).(*fakenpm.Registry)
 	if !ok || len(args) == 0 || neg && args[0] != "asked" {
-		ts.Fatalf("usage: registry publish|cut|mend|forget|asked")
+		ts.Fatalf("usage: registry publish|publish-server|withdraw|cut|mend|forget|asked")
 	}
 	ts.Setenv("npm_config_registry", r.URL)
 	ts.Setenv("npm_config_fetch_retries", "0")
@@ -34,6 +36,10 @@ func npmCommand(ts *testscript.TestScript, neg bool, args []string) {
 			engine = rest[3]
 		}
 		r.Publish(rest[0], rest[1], rest[2], engine)
+	case "publish-server":
+		r.PublishServer(rest[0], rest[1], rest[2], rest[3])
+	case "withdraw":
+		r.Withdraw(rest[0], rest[1])
 	case "cut", "mend":
 		r.Cut(args[0] == "cut")
 	case "forget":

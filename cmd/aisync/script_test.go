@@ -120,6 +120,8 @@ func TestScripts(t *testing.T) {
 				return canFail(), nil
 			case "ollama":
 				return ollamaFolder() != "", nil
+			case "llama":
+				return llamaFolder() != "", nil
 			}
 			return false, fmt.Errorf("no condition %q", cond)
 		},
@@ -188,7 +190,7 @@ func prepare(e *testscript.Env) error {
 		"CONTRACT": contract, "ROOT": root, "FACTS": facts, "HOME": "/home/me", "LANG": "C", "HF_ENDPOINT": "http://127.0.0.1:1",
 		"FLAGS":  fmt.Sprintf("--root '%s' --host velox --config '%s' --facts '%s'", root, filepath.Join(contract, "host"), facts),
 		"STATE":  filepath.Join(root, "home", "me", ".local", "state", "aisync"),
-		"OLLAMA": ollamaFolder(),
+		"OLLAMA": ollamaFolder(), "LLAMA": llamaFolder(),
 		"USERID": strconv.Itoa(os.Getuid()),
 		"GORACE": strings.TrimPrefix(quickRaceExit, "GORACE="),
 		// What git needs to be the same everywhere.

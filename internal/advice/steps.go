@@ -71,6 +71,11 @@ func AnotherSource(model string) string {
 	return "fix that, or name another source: aisync models pull " + model + " --source URL"
 }
 
+// UpdatePackage returns what to do where a package is another than the pinned one.
+func UpdatePackage(name string) string {
+	return "if that is right: aisync lock --update " + name
+}
+
 // UpdateArchive says how to take over what an address serves now.
 func UpdateArchive(name string) string {
 	return "check the address; if it rightly serves another archive now: aisync lock --update " + name

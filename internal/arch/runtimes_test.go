@@ -16,8 +16,11 @@ import (
 // program, and why that is no field of its entry. A folder ends with a slash.
 var namesARuntime = map[string]string{
 	"adapter/render/shape.go": "the names of the forms that entries choose by shape; several programs have the form of one",
+	"app/nativeplugin/":       "the schema lets one program take plugins whole, and this is about its files of them",
 	"app/gather/":             "the layouts that import reads, older ones among them, and its words for them",
 	"internal/bundle/part.go": "the folder of the old layout of bundles",
+
+	"internal/bundle/plugin/hooks.go": "the program whose words the hooks.json of a plugin has, whatever else reads it",
 }
 
 // A runtime is one file in catalog/runtimes: what the program does for it, it

@@ -46,6 +46,26 @@ type Hook struct {
 	Level    string   `json:"level"`   // "required", or "advisory", which "" means
 	Runtimes []string `json:"runtimes"`
 	written  string   // the command as a plugin has it, if that differs
+	matcher  string   // of a plugin for Claude Code, in its words
+
+	// If limits the hook in Claude Code's words, for which alone it then is.
+	If string `json:"-"`
+}
+
+// Matcher joins a program's names of the hook's tools; Claude Code gets the matcher
+// as its own plugin has it. ok is false if the program has no name for one of them.
+func (h Hook) Matcher(runtime string, names map[string]string) (matcher string, ok bool) {
+	if runtime == plugin.Claude && h.matcher != "" {
+		return h.matcher, true
+	}
+	var own []string
+	for _, t := range h.Tools {
+		if names[t] == "" {
+			return "", false
+		}
+		own = append(own, names[t])
+	}
+	return strings.Join(own, "|"), true
 }
 
 // Shown is the command as its author wrote it.
@@ -105,7 +125,7 @@ func (t *Tree) neutral(n *Neutral, problems *[]Problem, dir string) error {
 	}
 	for _, f := range slices.Concat(n.Commands, n.Agents) {
 		if f.Fault != nil {
-			*problems = append(*problems, Problem{f.Path, f.Fault.Error()})
+			*problems = append(*problems, t.problem(f.Path, f.Fault.Error()))
 		}
 	}
 	return nil

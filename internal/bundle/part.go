@@ -272,7 +272,7 @@ func (t *Tree) runtime(p *Part, r *RuntimePart, dir string) error {
 		*list = append(*list, *d)
 	}
 	if own := dir + "/settings.local.json"; t.isFile(own) {
-		p.Problems = append(p.Problems, Problem{t.at(own), "is not installed: settings with that name are personal"})
+		p.Problems = append(p.Problems, t.problem(t.at(own), "is not installed: settings with that name are personal"))
 	}
 	return t.add(&r.Others, dir, plain,
 		func(rel string) bool { return !slices.Contains([]string{"rules", "hooks", "skills"}, rel) },
@@ -290,10 +290,10 @@ func (t *Tree) rules(p *Part, list *[]File, dir string, u use) error {
 	}
 	for _, f := range (*list)[before:] {
 		if f.About.Title == "" {
-			p.Problems = append(p.Problems, Problem{f.Path, "has no heading; start it with a line like \"# Commits\""})
+			p.Problems = append(p.Problems, t.problem(f.Path, "has no heading; start it with a line like \"# Commits\""))
 		}
 		if f.Fault != nil {
-			p.Problems = append(p.Problems, Problem{f.Path, f.Fault.Error() + "; until that is fixed the rule is for every file"})
+			p.Problems = append(p.Problems, t.problem(f.Path, f.Fault.Error()+"; until that is fixed the rule is for every file"))
 		}
 	}
 	return nil

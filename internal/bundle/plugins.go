@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle/plugin"
@@ -166,7 +167,7 @@ func (t *Tree) rulesOfCursor(p *Part, u use) error {
 func (t *Tree) rootless(p *Part) {
 	for _, f := range slices.Concat(p.Neutral.Commands, p.Neutral.Agents) {
 		if plugin.UsesRoot(string(f.Text)) {
-			p.Problems = append(p.Problems, Problem{f.Path, noRoot})
+			p.Problems = append(p.Problems, t.problem(f.Path, noRoot))
 		}
 	}
 }
@@ -186,14 +187,14 @@ func (t *Tree) leftOut(p *Part) {
 	}
 	for name, what := range named {
 		if _, err := t.stat(name); err == nil {
-			p.Problems = append(p.Problems, Problem{t.at(name), "is left out: aisync takes no " + what})
+			p.Problems = append(p.Problems, t.problem(t.at(name), "is left out: aisync takes no "+what))
 		}
 	}
 	commands, err := t.list("commands", plain, nil, func(rel string) bool { return strings.HasSuffix(rel, ".toml") })
 	if err == nil && len(commands) > 0 {
-		p.Problems = append(p.Problems, Problem{t.at("commands"), "has commands as TOML, which are left out; aisync takes Markdown"})
+		p.Problems = append(p.Problems, t.problem(t.at("commands"), "has commands as TOML, which are left out; aisync takes Markdown"))
 	}
-	slices.SortFunc(p.Problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(p.Problems, func(i, j int) bool { return p.Problems[i].Path < p.Problems[j].Path })
 }
 
 // addAt adds the texts at a path of a manifest, a file or a folder.
@@ -207,7 +208,7 @@ func (t *Tree) addAt(list *[]File, at string) error {
 func (t *Tree) addServers(p *Part, name string, text []byte) error {
 	servers, left, err := plugin.Servers(text)
 	for _, why := range left {
-		p.Problems = append(p.Problems, Problem{name, why})
+		p.Problems = append(p.Problems, t.problem(name, why))
 	}
 	for i := range servers {
 		servers[i].Pos = t.Pos
@@ -224,7 +225,7 @@ func (t *Tree) standardHooks(p *Part, name string, text []byte) error {
 		return err
 	}
 	for _, why := range left {
-		p.Problems = append(p.Problems, Problem{name, why})
+		p.Problems = append(p.Problems, t.problem(name, why))
 	}
 	n := &p.Neutral
 	folder, err := t.pluginName()
@@ -237,7 +238,7 @@ func (t *Tree) standardHooks(p *Part, name string, text []byte) error {
 		if plugin.UsesRoot(command) {
 			called, command = true, runner+" '"+strings.ReplaceAll(plugin.InSettings(command), "'", `'\''`)+"'"
 		}
-		n.Hooks = append(n.Hooks, Hook{Event: h.Event, Tools: h.Tools, Command: command, Timeout: h.Timeout, written: h.Command})
+		n.Hooks = append(n.Hooks, Hook{Event: h.Event, Tools: h.Tools, Command: command, Timeout: h.Timeout, Runtimes: h.Runtimes, If: h.If, written: h.Command, matcher: h.Matcher})
 	}
 	if !called {
 		return nil
@@ -262,6 +263,31 @@ func (t *Tree) PluginName() string {
 		return "" // what opens it says why
 	}
 	return m.Name
+}
+
+// Whole returns every file of the plugin that the source is, for a program that loads
+// it by its own means: sorted, with the digest of their names, modes and bytes. The
+// error names a source that is no plugin of Claude Code.
+func (t *Tree) Whole() (files []File, digest string, err error) {
+	if !t.isFile(plugin.ManifestNames[0]) {
+		return nil, "", fmt.Errorf("%s has no %s, so it is no plugin that claude could load itself; leave native out", t.at(), plugin.ManifestNames[0])
+	}
+	if name := t.PluginName(); !skillName.MatchString(name) {
+		return nil, "", fmt.Errorf("%s: %q is no name of a plugin; leave native out", t.at(plugin.ManifestNames[0]), name)
+	}
+	jobs, err := t.list(".", whole, nil, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	sort.Slice(jobs, func(i, j int) bool { return jobs[i].rel < jobs[j].rel })
+	if files, err = t.read(jobs); err != nil {
+		return nil, "", err
+	}
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%q %o %s\n", f.Rel, f.Mode, f.Digest)
+	}
+	return files, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // pluginName is the plugin's name, or that of its source.

@@ -417,3 +417,19 @@ func TestPublishedSourceIsRefused(t *testing.T) {
 		t.Errorf("broken front matter: %+v, %v", top, err)
 	}
 }
+
+// A hook of a plugin keeps its matcher in Claude Code's words there; other programs
+// have their own names of the tools.
+func TestMatcherOfHook(t *testing.T) {
+	h := Hook{Tools: []string{"shell", "edit"}, matcher: "Bash|Write"}
+	names := map[string]string{"shell": "sh", "edit": "patch"}
+	if got, ok := h.Matcher("claude", names); !ok || got != "Bash|Write" {
+		t.Errorf("claude: %q, %v", got, ok)
+	}
+	if got, ok := h.Matcher("codex", names); !ok || got != "sh|patch" {
+		t.Errorf("codex: %q, %v", got, ok)
+	}
+	if _, ok := h.Matcher("codex", map[string]string{"shell": "sh"}); ok {
+		t.Error("a tool without a name is matched")
+	}
+}

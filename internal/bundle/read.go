@@ -51,6 +51,7 @@ const (
 	skill         // references to the rules
 	program       // *.sh is always executable
 	gitHook       // always executable
+	whole         // names that start with a dot count too, but git's own
 )
 
 type job struct {
@@ -76,7 +77,7 @@ func (t *Tree) list(dir string, u use, enter, keep func(rel string) bool) ([]job
 		folded := make(map[string]string, len(entries))
 		for _, e := range entries {
 			name := e.Name()
-			if name[0] == '.' || name == "__pycache__" {
+			if name[0] == '.' && (u != whole || name == ".git") || name == "__pycache__" {
 				continue
 			}
 			if err := t.plainName(path.Join(dir, rel, name)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -105,7 +106,7 @@ func (t *Tree) readSkills() ([]Skill, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(skills, func(i, j int) bool { return skills[i].Name < skills[j].Name })
 	for i, s := range skills {
 		if j := slices.IndexFunc(skills[:i], func(o Skill) bool { return strings.EqualFold(o.Name, s.Name) }); j >= 0 {
 			return nil, fmt.Errorf("duplicate skill %s: %s and %s; keep one of them, or name one by its folder: skills: [%q]",

@@ -45,7 +45,7 @@ func (t *Tree) skillsIn(list *[]Skill, problems *[]Problem, dir string) error {
 	names, err := t.folders(dir)
 	for _, name := range names {
 		if !t.isFile(dir + "/" + name + "/SKILL.md") {
-			*problems = append(*problems, Problem{t.at(dir, name), "has no SKILL.md, so it is not a skill and not installed"})
+			*problems = append(*problems, t.problem(t.at(dir, name), "has no SKILL.md, so it is not a skill and not installed"))
 			continue
 		}
 		s, err := t.readSkill(dir + "/" + name)
@@ -75,7 +75,7 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 		return s, err
 	}
 	if plugin.UsesRoot(string(d.Text)) {
-		s.Problems = append(s.Problems, Problem{d.Path, noRoot})
+		s.Problems = append(s.Problems, t.problem(d.Path, noRoot))
 	}
 	front, _, _, err := frontmatter.Split(d.Text)
 	var fields frontmatter.Fields
@@ -83,7 +83,7 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 		fields, err = frontmatter.Parse(front)
 	}
 	if err != nil {
-		s.Problems = append(s.Problems, Problem{d.Path, err.Error()})
+		s.Problems = append(s.Problems, t.problem(d.Path, err.Error()))
 		return s, nil
 	}
 	if name := fields.Text("name"); dir == "." && skillName.MatchString(name) {
@@ -91,7 +91,7 @@ func (t *Tree) readSkill(dir string) (Skill, error) {
 	}
 	for _, field := range []string{"name", "description"} {
 		if fields.Text(field) == "" {
-			s.Problems = append(s.Problems, Problem{d.Path, fmt.Sprintf("has no %s in its front matter; programs find a skill by it", field)})
+			s.Problems = append(s.Problems, t.problem(d.Path, fmt.Sprintf("has no %s in its front matter; programs find a skill by it", field)))
 		}
 	}
 	s.Runtimes = fields.List("runtimes")

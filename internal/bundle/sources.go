@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -56,6 +55,15 @@ func OfHost(b spec.HostBundle, hostDir string) spec.Source {
 // Everything else is a folder, read in place.
 func Remote(url string) bool { return spec.Remote(url) }
 
+// Fetched is the address where src is fetched: its own, or the absolute path of an
+// archive on this machine.
+func Fetched(src spec.Source, home string) string {
+	if spec.LocalArchive(src.URL) {
+		return spec.LocalPath(src.URL, src.Dir, home)
+	}
+	return src.URL
+}
+
 // Open returns the tree of src. It lists folders and reads no file; parts are
 // read on demand. A folder is relative to src.Dir.
 func (s *Sources) Open(ctx context.Context, src spec.Source) (*Tree, error) {
@@ -98,16 +106,10 @@ func (s *Sources) folder(ctx context.Context, src spec.Source) (dir, pinned stri
 			return "", "", fmt.Errorf("%s must be fetched, which is not possible here; use a folder", src.URL)
 		}
 		return s.Resolve(ctx, src)
-	case src.URL == "~" || strings.HasPrefix(src.URL, "~/"):
-		if s.Home == "" {
-			return "", "", fmt.Errorf("%s starts at the home folder, which is unknown; use an absolute path", src.URL)
-		}
-		dir = filepath.Join(s.Home, src.URL[1:])
-	case filepath.IsAbs(src.URL):
-		dir = filepath.Clean(src.URL)
-	default:
-		dir = filepath.Join(src.Dir, src.URL)
+	case s.Home == "" && (src.URL == "~" || strings.HasPrefix(src.URL, "~/")):
+		return "", "", fmt.Errorf("%s starts at the home folder, which is unknown; use an absolute path", src.URL)
 	}
+	dir = spec.LocalPath(src.URL, src.Dir, s.Home)
 	if to := s.Instead[dir]; to != "" {
 		dir = to
 	}

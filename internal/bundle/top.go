@@ -22,7 +22,7 @@ func (t *Tree) readTop() (*Part, error) {
 		return nil, err
 	}
 	if file := "hooks/settings-snippet.json"; t.isFile(file) && len(p.Neutral.Hooks) == 0 && t.pick.Parts() == 0 {
-		p.Problems = append(p.Problems, Problem{t.at(file), "is for hosts, so this project gets no hooks of it; in a hooks/hooks.json they would be for all"})
+		p.Problems = append(p.Problems, t.problem(t.at(file), "is for hosts, so this project gets no hooks of it; in a hooks/hooks.json they would be for all"))
 	}
 	return p, nil
 }
@@ -64,15 +64,33 @@ func (t *Tree) chosenSkills(dirs []string) ([]string, error) {
 		return dirs, nil
 	}
 	dirs = slices.Clone(dirs)
-	err := chosen(t, "skill", t.pick.Skills, &dirs, func(dir string) []string {
-		if dir == "." {
-			if s, err := t.readSkill("."); err == nil {
-				return []string{s.Name, "."}
-			}
-		}
-		return []string{path.Base(dir), dir}
-	})
+	err := chosen(t, "skill", t.pick.Skills, &dirs, t.skillNames)
 	return dirs, err
+}
+
+// Lacks returns those of patterns that match no skill of t.
+func (t *Tree) Lacks(patterns []string) ([]string, error) {
+	dirs, err := t.dirs()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return matches(pattern, t.skillNames(dir)) })
+	}), nil
+}
+
+// skillNames are the names of the skill in dir: its own, and its folder.
+func (t *Tree) skillNames(dir string) []string {
+	if dir == "." {
+		if s, err := t.readSkill("."); err == nil {
+			return []string{s.Name, "."}
+		}
+	}
+	return []string{path.Base(dir), dir}
+}
+
+func matches(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil })
 }
 
 // chosen leaves in list what patterns match, by one of its names. A pattern that
@@ -86,7 +104,7 @@ func chosen[T any](t *Tree, what string, patterns []string, list *[]T, names fun
 		of := names(item)
 		all = append(all, of[0])
 		for i, pattern := range patterns {
-			if slices.ContainsFunc(of, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
+			if matches(pattern, of) {
 				take, used[i] = true, true
 			}
 		}

@@ -58,6 +58,15 @@ type Problem struct {
 	Text string
 }
 
+// problem is a Problem of the file at path. In a source that was fetched it is named by
+// the source's address, not by its place in the cache.
+func (t *Tree) problem(path, text string) Problem {
+	if rel, err := filepath.Rel(t.Dir, path); err == nil && filepath.IsLocal(rel) && Remote(t.URL) {
+		path = ShortAddress(Below(t.URL, filepath.ToSlash(rel)))
+	}
+	return Problem{path, text}
+}
+
 // known are the folders at the top of a tree that are not skills.
 var known = []string{"agent-rules", "claude-rules", "ai-templates", "claude-templates", "skills", "hooks", "languages", "teams", "runtimes", "scripts", "docs"}
 

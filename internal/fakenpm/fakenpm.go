@@ -52,13 +52,36 @@ func (r *Registry) Close() { r.server.Close() }
 // prints its name, version and arguments. engine is the required range of Node,
 // "" for any.
 func (r *Registry) Publish(name, version, command, engine string) {
+	r.publish(name, version, command, engine, fmt.Sprintf("console.log(%q, process.argv.slice(2).join(' '))\n", command+" "+version))
+}
+
+// PublishServer is Publish of an MCP server on stdio, whose one tool is called
+// tool. It wants at least one argument.
+func (r *Registry) PublishServer(name, version, command, tool string) {
+	r.publish(name, version, command, "", fmt.Sprintf(`
+if (process.argv.length < 3) { console.error('Usage: %s FOLDER'); process.exit(1) }
+require('readline').createInterface({input: process.stdin}).on('line', line => {
+  const {id, method} = JSON.parse(line)
+  const result = {initialize: {protocolVersion: '2025-06-18', capabilities: {tools: {}}, serverInfo: {name: %q, version: %q}}, 'tools/list': {tools: [{name: %q, inputSchema: {type: 'object'}}]}}[method]
+  if (id !== undefined) console.log(JSON.stringify({jsonrpc: '2.0', id, result: result || {}}))
+})
+`, command, name, version, tool))
+}
+
+// Withdraw takes a version back.
+func (r *Registry) Withdraw(name, version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.packages[name], version)
+}
+
+func (r *Registry) publish(name, version, command, engine, program string) {
 	manifest := map[string]any{"name": name, "version": version, "bin": map[string]string{command: "main.js"}}
 	if engine != "" {
 		manifest["engines"] = map[string]string{"node": engine}
 	}
 	text, _ := json.Marshal(manifest) // strings and maps of them
-	script := fmt.Sprintf("#!/usr/bin/env node\nconsole.log(%q, process.argv.slice(2).join(' '))\n", command+" "+version)
-	tarball := pack(map[string]string{"package.json": string(text), "main.js": script})
+	tarball := pack(map[string]string{"package.json": string(text), "main.js": "#!/usr/bin/env node\n" + program})
 	sum := sha512.Sum512(tarball)
 	manifest["dist"] = map[string]string{
 		"tarball":   fmt.Sprintf("%s/%s/-/%s.tgz", r.URL, name, version),

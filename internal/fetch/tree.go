@@ -17,6 +17,7 @@ import (
 	sourceaddress "aisync.dev/aisync/internal/fetch/address"
 	"aisync.dev/aisync/internal/fetch/archive"
 	"aisync.dev/aisync/internal/fetch/git"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // treeLimits bound the contents of a source, and the size of a packed archive.
@@ -46,8 +47,13 @@ func (c *Client) Tree(ctx context.Context, src, dst string) error {
 func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
 	got := filepath.Join(tmp, "tree")
 	get := c.archive
-	if strings.HasPrefix(root, "git::") {
+	switch {
+	case strings.HasPrefix(root, "git::"):
 		get = c.repository
+	case sourceaddress.IsArtifact(root):
+		get = c.artifact
+	case spec.LocalArchive(root):
+		get = c.file
 	}
 	err := get(ctx, root, got)
 	if ctx.Err() != nil {
@@ -130,6 +136,30 @@ func (c *Client) archive(ctx context.Context, root, dst string) error {
 	return nil
 }
 
+// artifact fetches an artifact of a registry.
+func (c *Client) artifact(ctx context.Context, root, dst string) error {
+	if c.Artifact == nil {
+		return errors.New("no way to ask registries")
+	}
+	return c.Artifact(ctx, root, dst, c.treeLimits)
+}
+
+// file unpacks an archive of this machine.
+func (c *Client) file(_ context.Context, root, dst string) error {
+	info, err := os.Stat(root) // before opening: opening a pipe would block
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no such archive; a relative path starts at the spec that names it: %w", fs.ErrNotExist)
+	case err != nil:
+		return bare(err)
+	case !info.Mode().IsRegular():
+		return errors.New("is not a regular file")
+	case info.Size() > c.treeLimits.Bytes:
+		return fmt.Errorf("%w: %d bytes", archive.ErrTooLarge, info.Size())
+	}
+	return archive.Unpack(dst, root, sourceaddress.Ending(root), c.treeLimits)
+}
+
 // unpacker adapts package archive to go-getter.
 type unpacker struct {
 	ending string
@@ -190,6 +220,9 @@ func checkLinks(root string) error {
 
 // redacted is a source without its password and query.
 func redacted(src string) string {
+	if spec.LocalArchive(src) {
+		return src
+	}
 	force, raw := "", src
 	if i := strings.Index(src, "::"); i >= 0 {
 		force, raw = src[:i+2], src[i+2:]

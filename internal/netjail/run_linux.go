@@ -29,6 +29,28 @@ func Namespaces() *syscall.SysProcAttr {
 	}
 }
 
+// Command returns what starts argv, a program by its path, in a network namespace
+// with only a loopback. Refused tells from its errors that the kernel allows none.
+func Command(argv []string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Args, cmd.SysProcAttr = append([]string{"aisync", jailCommand, noWay}, argv...), Namespaces()
+	return cmd, nil
+}
+
+// Refused reports whether err, of starting or of waiting for a Command, means that
+// the kernel refuses a jail.
+func Refused(err error) bool {
+	var ran *exec.ExitError
+	if errors.As(err, &ran) {
+		return ran.ExitCode() == exitRefused
+	}
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC)
+}
+
 // Run runs the program until it ends, kills its process group, and returns its
 // output. If the kernel refuses a jail, it runs the program unjailed, with
 // jailed false, or returns ErrNone if Must is set.
@@ -54,11 +76,7 @@ func (p Program) Run(ctx context.Context) (output string, jailed bool, err error
 		pass = append(pass, inside)
 	}
 	output, err = p.runCaptured(ctx, self, append([]string{"aisync", jailCommand, way}, p.Argv...), pass, Namespaces())
-	var ran *exec.ExitError
-	switch {
-	case errors.As(err, &ran) && ran.ExitCode() == exitRefused:
-	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOSPC):
-	default:
+	if !Refused(err) {
 		return output, true, err
 	}
 	if p.Must != "" {

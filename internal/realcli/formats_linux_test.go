@@ -152,8 +152,8 @@ func TestPublishedPartsAreTakenOrNamed(t *testing.T) {
 	for _, f := range formats {
 		r := f.read(t)
 		for part := range r.has {
-			if why := r.left[part]; r.takes[part] == (why != "") {
-				t.Errorf("%s: aisync takes the %s: %v; what it says about them: %q", f.name, part, r.takes[part], why)
+			if !r.takes[part] && r.left[part] == "" {
+				t.Errorf("%s: aisync leaves the %s out and says nothing about them", f.name, part)
 			}
 		}
 	}

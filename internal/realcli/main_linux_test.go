@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite catalog/proved.json")
 const inside = "AISYNC_TEST_INSIDE"
 
 // TestMain is three programs. As "fake-mcp NAME TOOL" it is an MCP server. Else
-// it installs the agent programs, while there is a network, and runs itself once
+// it installs the agent programs and an MCP server, while there is a network, and runs itself once
 // more without one; the tests are in there.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "fake-mcp" {
@@ -66,10 +66,16 @@ func outside() int {
 	if err == nil {
 		err = cache.Install(context.Background(), func(f string, a ...any) { fmt.Printf(f+"\n", a...) }, Agents...)
 	}
+	home := ""
+	if err == nil {
+		home, err = installServer(cache)
+		defer os.RemoveAll(home)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "realcli:", err)
 		return 1
 	}
+	os.Setenv(serverHome, home)
 	cut := netjail.Namespaces()
 	cut.Pdeathsig = syscall.SIGKILL
 	err = again("cut", cut)

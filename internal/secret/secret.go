@@ -6,7 +6,7 @@ package secret
 
 import (
 	"regexp"
-	"slices"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -41,7 +41,7 @@ func find(text string, excused func(string) bool) []Match {
 	findAddresses(text, add)
 	findSchemes(text, add)
 	findAssigned(text, add)
-	slices.SortStableFunc(all, func(a, b Match) int { return a.Start - b.Start })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Start < all[j].Start })
 	var out []Match
 	for _, m := range all {
 		if n := len(out); n > 0 && m.Start < out[n-1].End {

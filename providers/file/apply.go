@@ -14,7 +14,7 @@ import (
 
 // Apply implements reconcile.Provider. It leaves a target alone that already is
 // as c wants it.
-func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
+func (x Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.WriteEnv) (reconcile.Outcome, error) {
 	a := c.Target.Resource.Address
 	p := a.Path(w.Home)
 	if err := ctx.Err(); err != nil {
@@ -49,7 +49,19 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 		provide.Unmake(w, out.Dirs)
 		return reconcile.Outcome{}, fmt.Errorf("%s: %w", a.Name(), err)
 	}
+	if b.gone {
+		x.Tidy(ctx, w, a)
+	}
 	return out, nil
+}
+
+var _ reconcile.Tidier = Provider{}
+
+// Tidy implements reconcile.Tidier.
+func (x Provider) Tidy(_ context.Context, w reconcile.WriteEnv, gone reconcile.Address) {
+	if x.Gone != nil {
+		x.Gone(w, gone)
+	}
 }
 
 var _ reconcile.Foreteller = Provider{}

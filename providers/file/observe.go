@@ -17,6 +17,9 @@ import (
 // Provider keeps files. It has no state.
 type Provider struct {
 	Seal Seal // for leaves that hold a secret; nil: they differ from every record
+	// Gone is called for each file that Apply has removed, to remove what others made
+	// because of it; nil: nothing. It may be called again.
+	Gone func(w reconcile.WriteEnv, gone reconcile.Address)
 }
 
 // Kind implements reconcile.Provider.

@@ -210,7 +210,7 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 			return all(fmt.Errorf("%s needs root, and aisync never asks for a password", m.program), byHand)
 		}
 	}
-	wanted := map[string]constraint{}
+	wanted := map[string]request{}
 	for _, c := range batch {
 		want, ok := target(c)
 		_, name := split(c.Target.Resource.Address)
@@ -219,7 +219,7 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 		case at.Offline:
 			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)})
 		default:
-			wanted[name] = want
+			wanted[name] = request{want: want, integrity: requestOf(c).integrity}
 		}
 	}
 	if m.check == nil || len(wanted) == 0 {

@@ -34,6 +34,10 @@ type Host struct {
 	// PinArchive returns a with its pins: without SHA256 and Size if nothing is
 	// pinned and pinning is not allowed; left and err are those of Pin.
 	PinArchive func(ctx context.Context, name, version string, a Archive, pos spec.Position) (_ Archive, left, err error)
+	// PinIntegrity returns the digest to which one version of a package is
+	// pinned: "" if nothing is and pinning is not allowed; left and err are those
+	// of Pin.
+	PinIntegrity func(ctx context.Context, via, name, version string, pos spec.Position) (integrity string, left, err error)
 }
 
 // Program is a program that the spec needs.
@@ -68,6 +72,11 @@ func (h Host) Declare(ctx context.Context) (Declared, error) {
 			blame(use.Install.Pos, h.runtime(ctx, &d, use, h.Runtimes[i]))
 		}
 	}
+	for _, m := range h.Spec.MCP {
+		if m.Install != nil && !m.Disabled {
+			blame(m.Install.Pos, h.server(ctx, &d, m))
+		}
+	}
 	for _, p := range h.Programs {
 		blame(p.Pos, h.further(ctx, &d, p))
 	}
@@ -95,14 +104,20 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 	if err := h.one(ctx, d, m, name, in.Version, rt.Command, in.Pos); err != nil || in.Node == "" {
 		return err
 	}
-	node := nodePackages[h.platform()]
-	switch {
-	case m != &npm:
+	if m != &npm {
 		return fmt.Errorf("runtime %q: node: applies to npm packages only, and this one is installed with %s", use.ID, in.Via)
-	case node == "":
-		return fmt.Errorf("runtime %q: npm has no node package for %s", use.ID, h.platform())
 	}
-	return h.one(ctx, d, m, node, in.Node, "node", in.Pos)
+	return h.node(ctx, d, fmt.Sprintf("runtime %q", use.ID), in)
+}
+
+// node declares the Node that in names for a package of npm. what names its
+// program to a person.
+func (h Host) node(ctx context.Context, d *Declared, what string, in *spec.Install) error {
+	name := nodePackages[h.platform()]
+	if name == "" {
+		return fmt.Errorf("%s: npm has no node package for %s", what, h.platform())
+	}
+	return h.one(ctx, d, &npm, name, in.Node, "node", in.Pos)
 }
 
 // elsewhere reports, with a note, that a program from another source is in PATH

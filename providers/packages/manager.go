@@ -36,7 +36,7 @@ type manager struct {
 	latest func(ctx context.Context, at place, name, within string) (string, error)
 	series bool // a part of a version, such as "24", is allowed; otherwise within is ""
 	// check reports, before any change, what would go wrong; may be nil.
-	check func(ctx context.Context, at place, wanted map[string]constraint) map[string]error
+	check func(ctx context.Context, at place, wanted map[string]request) map[string]error
 	// unfinished is a file that exists while a package is being installed, for
 	// a manager that cannot tell half a package from a whole one; otherwise
 	// nil.

@@ -107,11 +107,18 @@ func npmRange(c constraint) string {
 	return "latest"
 }
 
-// npmPackage is the part of a package.json, or of npm view's output, that
-// aisync reads.
+// npmPackage is the part of a package.json that aisync reads.
 type npmPackage struct {
 	Version string
 	Engines struct{ Node string }
+}
+
+// npmRelease is what a registry says of one version.
+type npmRelease struct {
+	npmPackage
+	Bin        json.RawMessage // its programs
+	Integrity  string          `json:"dist.integrity"` // of its tarball
+	Deprecated any             // the publisher's reason
 }
 
 // manifest reads the package.json of an installed package; it is empty if there
@@ -166,16 +173,16 @@ func deadLinks(at place, name string) []string {
 
 // npmView asks the registry about one version. Its timeout is short: npm would
 // wait a quarter of an hour for a silent registry.
-func npmView(ctx context.Context, at place, name, version string) (npmPackage, error) {
-	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
+func npmView(ctx context.Context, at place, name, version string) (npmRelease, error) {
+	b, err := at.run(ctx, "npm", "view", name+"@"+version, "name", "version", "engines", "bin", "dist.integrity", "deprecated", "--json", "--loglevel=error", "--fetch-timeout=30000", "--fetch-retries=1")
 	if err != nil {
-		return npmPackage{}, fmt.Errorf("npm view %s@%s: %s", name, version, complaintLine(err))
+		return npmRelease{}, fmt.Errorf("npm view %s@%s: %s", name, version, complaintLine(err))
 	}
-	var one npmPackage
-	var many []npmPackage
+	var one npmRelease
+	var many []npmRelease
 	switch {
 	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, in no order
-		return slices.MaxFunc(many, func(a, b npmPackage) int { return compareVersions(a.Version, b.Version) }), nil
+		return slices.MaxFunc(many, func(a, b npmRelease) int { return compareVersions(a.Version, b.Version) }), nil
 	case json.Unmarshal(b, &one) != nil || one.Version == "":
 		return one, fmt.Errorf("the registry has no version %s of %s", version, name)
 	}
@@ -185,11 +192,14 @@ func npmView(ctx context.Context, at place, name, version string) (npmPackage, e
 // npmCheck asks the registry for each package, and checks that this machine's
 // Node suits the version: npm itself stays silent, or installs an older
 // version.
-func npmCheck(ctx context.Context, at place, wanted map[string]constraint) map[string]error {
+func npmCheck(ctx context.Context, at place, wanted map[string]request) map[string]error {
 	problems := map[string]error{}
 	node := ""
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		m, err := npmView(ctx, at, name, npmRange(wanted[name]))
+		m, err := npmView(ctx, at, name, npmRange(wanted[name].want))
+		if err == nil {
+			err = otherIntegrity(name, m.Version, m.Integrity, wanted[name].integrity)
+		}
 		if err != nil {
 			problems[name] = err
 			continue
@@ -225,10 +235,10 @@ func (e *oldNode) Hint() string {
 
 // nodeVersion is the Node that programs will run with: the prefix's, now or
 // after this apply, otherwise the one in PATH; "" if there is none.
-func nodeVersion(ctx context.Context, at place, wanted map[string]constraint) string {
-	for name, want := range wanted {
+func nodeVersion(ctx context.Context, at place, wanted map[string]request) string {
+	for name, w := range wanted {
 		if isNode(name) {
-			return want.exact()
+			return w.want.exact()
 		}
 	}
 	for _, name := range nodePackages {

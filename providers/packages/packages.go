@@ -95,6 +95,9 @@ type request struct {
 	want    constraint
 	unknown string
 	archive Archive // of a release
+	// integrity is the digest that npm has of a package's tarball, in its form;
+	// "": any.
+	integrity string
 }
 
 func (w request) Fingerprint() reconcile.Fingerprint { return reconcile.Fingerprint(w.want) }
@@ -105,6 +108,9 @@ func (w request) Redacted() json.RawMessage {
 	}
 	if w.archive.SHA256 != "" {
 		says["sha256"] = w.archive.SHA256
+	}
+	if w.integrity != "" {
+		says["integrity"] = w.integrity
 	}
 	b, _ := json.Marshal(says) // strings: cannot fail
 	return b
@@ -208,6 +214,9 @@ func (p Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Ch
 	}
 	if m.own != nil {
 		return append(lines, archiveOf(c).explain()...)
+	}
+	if integrity := requestOf(c).integrity; integrity != "" {
+		lines = append(lines, reconcile.Line{Op: ' ', Text: "digest " + integrity})
 	}
 	commands := m.remove(at, name)
 	if wanted {

@@ -95,12 +95,16 @@ func releaseOf(at place, name string) (installed, error) {
 
 // archiveOf is the archive that c wants to unpack; zero if it wants none, or if
 // only the version is known.
-func archiveOf(c reconcile.Change) Archive {
+func archiveOf(c reconcile.Change) Archive { return requestOf(c).archive }
+
+// requestOf is what c makes true; the zero request of a change that asks for
+// nothing, or for what was there before.
+func requestOf(c reconcile.Change) request {
 	if len(c.Leaves) == 0 || c.Leaves[0].Want == nil || c.Leaves[0].Action == reconcile.PutBack {
-		return Archive{}
+		return request{}
 	}
 	w, _ := c.Leaves[0].Want.Body.(request)
-	return w.archive
+	return w
 }
 
 // explain says what is fetched, and what identifies it.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -76,14 +77,12 @@ func FindPlaces(r fsys.Reader, home fsys.LogicalPath, addresses []Address, follo
 	out = Places{map[Address][]Address{}, map[Address]string{}}
 	for folded, groups := range by {
 		for _, group := range groups {
-			slices.SortFunc(group, func(a, b Address) int {
+			sort.Slice(group, func(i, j int) bool {
+				a, b := group[i], group[j]
 				if linked[a] != linked[b] {
-					if linked[a] {
-						return 1
-					}
-					return -1
+					return linked[b]
 				}
-				return compareAddresses(a, b)
+				return compareAddresses(a, b) < 0
 			})
 			group = slices.Compact(group)
 			for _, a := range group {

@@ -301,7 +301,7 @@ func TestCleanupKeepsBackgroundProcesses(t *testing.T) {
 
 func TestCleanupEndsWhatAgentLeft(t *testing.T) {
 	f := begun(t, run.SafeToClose)
-	f.agent, f.script = true, "setsid sh -c 'echo $$ > left; exec sleep 300' & echo printed; exec sleep 60"
+	f.agent, f.script = true, "setsid sh -c 'echo $$ > left; exec sleep 300' & until [ -s left ]; do sleep 0.05; done; echo printed; exec sleep 60"
 	id, token := f.worker("a")
 	f.over(id, token, run.SafeToClose)
 	left := strings.TrimSpace(f.read("left"))

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"aisync.dev/aisync/agents/clock"
@@ -181,8 +182,9 @@ func (d *Report) take(s *run.State) {
 		count[one.State]++
 		d.Workers = append(d.Workers, one)
 	}
-	slices.SortStableFunc(d.Workers, func(a, b Worker) int {
-		return cmp.Or(cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)), cmp.Compare(a.ID, b.ID))
+	sort.SliceStable(d.Workers, func(i, j int) bool {
+		a, b := &d.Workers[i], &d.Workers[j]
+		return cmp.Or(cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)), cmp.Compare(a.ID, b.ID)) < 0
 	})
 	for _, state := range States {
 		d.States = append(d.States, StateCount{state, count[state]})

@@ -1,10 +1,10 @@
 package executor
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/agents/task"
@@ -118,6 +118,9 @@ func byRelevance(w task.Work) []string {
 		return 4
 	}
 	out := slices.Clone(w.Readable)
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		return rank(a) < rank(b) || rank(a) == rank(b) && a < b
+	})
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/netjail"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -23,16 +24,27 @@ type Local struct {
 	Env     []string
 	Dir     string
 	Version string // of this program, which the server is told
+	Alone   bool   // without a network; it is not started where that cannot be had
 }
 
 // Tools starts the server, returns the names of its tools and ends it with all
-// that it started.
+// that it started. The error wraps netjail.ErrNone where Alone cannot be had.
 func (l Local) Tools(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.Command(l.Argv[0], l.Argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if l.Alone {
+		if _, err := exec.LookPath(l.Argv[0]); err != nil {
+			return nil, err // the jail would say it less plainly
+		}
+		var err error
+		if cmd, err = netjail.Command(l.Argv); err != nil {
+			return nil, err
+		}
+	}
 	cmd.Env, cmd.Dir = l.Env, l.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it may be a starter: what it starts is ended with it
+	cmd.SysProcAttr.Setpgid = true // it may be a starter: what it starts is ended with it
 	cmd.WaitDelay = time.Second
 	words := &tail{}
 	cmd.Stderr = words
@@ -45,6 +57,9 @@ func (l Local) Tools(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
+		if l.Alone && netjail.Refused(err) {
+			return nil, netjail.ErrNone
+		}
 		return nil, err
 	}
 	lines := bufio.NewScanner(out)
@@ -66,10 +81,12 @@ func (l Local) Tools(ctx context.Context) ([]string, error) {
 	in.Close()
 	p.end(cmd.Process.Pid)
 	cancel()
-	_ = cmd.Wait() // how it ended is no matter
+	ended := cmd.Wait() // how a server ended is no matter
 	switch said := words.last(); {
 	case err == nil:
 		return tools, nil
+	case l.Alone && netjail.Refused(ended):
+		return nil, netjail.ErrNone
 	case errors.Is(cause, context.DeadlineExceeded):
 		return nil, errors.New("it did not answer in time" + said)
 	default:
@@ -179,12 +196,22 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last returns the last line as the end of a sentence, "" if there is none.
+// last returns the last line as the end of a sentence, "" if there is none. Where
+// that is a bracket, which ends the values that a runtime prints with an error, it
+// is the last line with an error.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if strings.Trim(last, "{}[]()") == "" {
+		for _, line := range lines {
+			if strings.Contains(line, "rror") {
+				last = strings.TrimSpace(line)
+			}
+		}
+	}
+	if last != "" {
 		return "; its last words: " + termtext.Clip(termtext.Safe(last), 300)
 	}
 	return ""

@@ -15,9 +15,13 @@ import (
 	"time"
 
 	"aisync.dev/aisync/internal/fakemcp"
+	"aisync.dev/aisync/internal/netjail"
 )
 
 func TestMain(m *testing.M) {
+	if netjail.IsInside(os.Args) {
+		os.Exit(netjail.Main(os.Args))
+	}
 	if os.Getenv("BE_A_SERVER") != "" {
 		fmt.Println("Starting…") // as some servers do, though they must not
 		if err := fakemcp.Serve(os.Stdin, os.Stdout, "srv", "echo"); err != nil {
@@ -54,6 +58,7 @@ func TestToolsOfALocalServer(t *testing.T) {
 		"without tools":     {script: `read -r _; answer 1 '{"capabilities":{}}'; read -r _`},
 		"asks back":         {script: `read -r _; echo '{"jsonrpc":"2.0","id":9,"method":"ping"}'; read -r a; case $a in *'"id":9,"result":{}'*) answer 1 '{"capabilities":{"tools":{}}}';; esac; read -r _; read -r _; answer 2 '{"tools":[{"name":"a"}]}'`, want: []string{"a"}},
 		"ends at once":      {script: "echo 'no token: \033[31mset TOKEN' >&2; exit 3", wrong: `; its last words: no token: \x1b[31mset TOKEN`},
+		"throws":            {script: `printf 'x\nError: no such folder /a {\n  errno: -2\n}\n' >&2; exit 1`, wrong: "; its last words: Error: no such folder /a {"},
 		"says something":    {script: "echo hello; echo '{}'; echo '[1]'", wrong: "it ended before it answered"},
 		"refuses":           {script: `read -r _; printf '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no\nway"}}\n'`, wrong: "it ended before it answered"},
 		"refuses in a line": {script: `read -r _; echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"not today"}}'`, wrong: "initialize: the server answers with error -32000: not today"},
@@ -67,6 +72,35 @@ func TestToolsOfALocalServer(t *testing.T) {
 		}
 	}
 	if _, err := (Local{Argv: []string{filepath.Join(t.TempDir(), "none")}}).Tools(context.Background()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no such program: %v", err)
+	}
+}
+
+// A server that is started alone names its tools, and reaches nothing.
+func TestServerAloneReachesNothing(t *testing.T) {
+	outside := httptest.NewServer(http.NotFoundHandler())
+	defer outside.Close()
+	at := strings.TrimPrefix(outside.URL, "http://")
+	host, port, _ := strings.Cut(at, ":")
+	dial := `if (exec 3<>/dev/tcp/` + host + `/` + port + `) 2>/dev/null; then n=reached; else n=alone; fi; hello; answer 2 '{"tools":[{"name":"'$n'"}]}'`
+	l := script(t, dial)
+	l.Argv[0] = "/bin/bash"
+	if _, err := os.Stat(l.Argv[0]); err != nil {
+		t.Skip("needs bash")
+	}
+	if tools, err := l.Tools(context.Background()); err != nil || !slices.Equal(tools, []string{"reached"}) {
+		t.Errorf("with a network: %q, %v", tools, err)
+	}
+	l.Alone = true
+	tools, err := l.Tools(context.Background())
+	if errors.Is(err, netjail.ErrNone) {
+		t.Skip("needs user namespaces that the machine does not allow everybody")
+	}
+	if err != nil || !slices.Equal(tools, []string{"alone"}) {
+		t.Errorf("alone: %q, %v", tools, err)
+	}
+	l.Argv = []string{filepath.Join(t.TempDir(), "none")}
+	if _, err := l.Tools(context.Background()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no such program: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ package items
 import (
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
@@ -45,11 +46,12 @@ func Of(parts ...*bundle.Part) []*Item {
 			l.runtime(r)
 		}
 	}
-	slices.SortStableFunc(l.items, func(a, b *Item) int {
+	sort.SliceStable(l.items, func(i, j int) bool {
+		a, b := l.items[i], l.items[j]
 		if k := slices.Index(Kinds, a.Kind) - slices.Index(Kinds, b.Kind); k != 0 {
-			return k
+			return k < 0
 		}
-		return strings.Compare(a.Name, b.Name)
+		return a.Name < b.Name
 	})
 	return l.items
 }

@@ -13,7 +13,12 @@ type Hook struct {
 	Event, Command string
 	Tools          []string // none: all
 	Timeout        int      // seconds; 0: the program's default
+	Matcher, If    string   // in Claude Code's words; "": all, always
+	Runtimes       []string // that can be told; none: all
 }
+
+// Claude is the runtime whose words a hooks.json has.
+const Claude = "claude"
 
 // tools are the tools of aisync's bundles by Claude Code's names.
 // https://code.claude.com/docs/en/hooks
@@ -60,6 +65,15 @@ func Hooks(text []byte, known []string) (hooks []Hook, left []string, err error)
 					left = append(left, fmt.Sprintf("has a hook at %s that is left out: %s", event, why))
 					continue
 				}
+				if same := slices.IndexFunc(hooks, func(o Hook) bool {
+					return o.Event == event && o.Matcher == one.Matcher && o.Command == one.Command && o.If != one.If
+				}); same >= 0 {
+					left = append(left, fmt.Sprintf("has a hook at %s that is left out: another one runs %q there, with another if", event, one.Command))
+					continue
+				}
+				if why := one.tell(); why != "" {
+					left = append(left, fmt.Sprintf("has a hook at %s %s", event, why))
+				}
 				hooks = append(hooks, one)
 			}
 		}
@@ -82,20 +96,36 @@ func (h *Hook) fill(matcher string, fields map[string]json.RawMessage, known []s
 		return "it leads out of the plugin"
 	case len(fields["args"]) > 0:
 		return "it has a list of arguments"
-	case word(fields["if"]) != "":
-		return "it is limited by if: " + word(fields["if"])
 	}
+	h.If = word(fields["if"])
 	var seconds float64
 	if json.Unmarshal(fields["timeout"], &seconds) == nil && seconds > 0 && seconds < 1e6 {
 		h.Timeout = max(1, int(seconds))
 	}
-	if slices.Contains(everything, matcher) || !strings.HasSuffix(h.Event, "ToolUse") {
-		return ""
+	if !slices.Contains(everything, matcher) {
+		h.Matcher = matcher
 	}
-	for _, name := range strings.Split(matcher, "|") {
+	return ""
+}
+
+// tell sets the tools of h and the programs that can be told of it. It says what others
+// are not told.
+func (h *Hook) tell() string {
+	if h.If != "" {
+		h.Runtimes = []string{Claude}
+		return "that only Claude Code gets: it is limited by if: " + h.If
+	}
+	switch {
+	case h.Matcher == "":
+		return ""
+	case !strings.HasSuffix(h.Event, "ToolUse"):
+		return fmt.Sprintf("whose matcher %q only Claude Code gets: other programs run it at each %s", h.Matcher, h.Event)
+	}
+	for _, name := range strings.Split(h.Matcher, "|") {
 		tool := tools[name]
 		if tool == "" {
-			return fmt.Sprintf("its matcher %q names what not all programs have", matcher)
+			h.Tools, h.Runtimes = nil, []string{Claude}
+			return fmt.Sprintf("that only Claude Code gets: its matcher %q names what not all programs have", h.Matcher)
 		}
 		if !slices.Contains(h.Tools, tool) {
 			h.Tools = append(h.Tools, tool)

@@ -20,18 +20,26 @@ func TestHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Hook{{"PostToolUse", "c", nil, 0}, {"PreToolUse", "a", []string{"edit"}, 1}, {"SessionStart", "b", nil, 0}}
+	claude := []string{Claude}
+	want := []Hook{
+		{Event: "PostToolUse", Command: "c"},
+		{Event: "PostToolUse", Command: "d", Matcher: "mcp__x__.*", Runtimes: claude},
+		{Event: "PostToolUse", Command: "e", If: "Bash(git push:*)", Runtimes: claude},
+		{Event: "PreToolUse", Command: "a", Tools: []string{"edit"}, Timeout: 1, Matcher: "Edit|Write"},
+		{Event: "SessionStart", Command: "b", Matcher: "startup|clear"},
+	}
 	if !slices.EqualFunc(hooks, want, func(a, b Hook) bool {
-		return a.Event == b.Event && a.Command == b.Command && slices.Equal(a.Tools, b.Tools) && a.Timeout == b.Timeout
+		return a.Event == b.Event && a.Command == b.Command && slices.Equal(a.Tools, b.Tools) && a.Timeout == b.Timeout &&
+			a.Matcher == b.Matcher && a.If == b.If && slices.Equal(a.Runtimes, b.Runtimes)
 	}) {
 		t.Errorf("got %+v", hooks)
 	}
-	for _, why := range []string{"aisync does not know the event", "mcp__x__", "limited by if: Bash(git push:*)", "of the type prompt", "no command", "only one program fills in its ${extensionPath"} {
+	for _, why := range []string{"aisync does not know the event", "mcp__x__", "limited by if: Bash(git push:*)", "of the type prompt", "no command", `matcher "startup|clear" only Claude Code gets`, "only one program fills in its ${extensionPath"} {
 		if !slices.ContainsFunc(left, func(l string) bool { return strings.Contains(l, why) }) {
 			t.Errorf("%q is missing in %q", why, left)
 		}
 	}
-	if len(left) != 6 {
+	if len(left) != 7 {
 		t.Errorf("%d hooks are left out: %q", len(left), left)
 	}
 }

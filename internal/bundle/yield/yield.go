@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -21,6 +22,8 @@ type Spec struct {
 	Runtimes []spec.Runtime // the whole catalog
 	Sources  *bundle.Sources
 	Fault    bool // report what is wrong with a source too, not only that it yields nothing
+
+	Unwritten bool // hints name a source by its address: no spec has its name yet
 }
 
 // Check returns an error for each place of the specs that yields nothing, with its
@@ -166,7 +169,7 @@ func (s Spec) source(ctx context.Context, src spec.Source) error {
 	if err != nil || len(runtimes) > 0 || t.HasOthers() || len(t.Holds()) > 0 {
 		return nil
 	}
-	return bundle.At(src.Pos, fmt.Errorf("source %q yields nothing: it has %s%s", src.Name, t.Contents(), next(t, "")))
+	return bundle.At(src.Pos, fmt.Errorf("source %q yields nothing: it has %s%s", src.Name, t.Contents(), s.next(t, "")))
 }
 
 // ref judges one bundle of the project.
@@ -239,7 +242,7 @@ func (s Spec) judge(t *bundle.Tree, pos spec.Position, what string, parts []*bun
 	}
 	switch {
 	case !some:
-		return bundle.At(pos, fmt.Errorf("%s yields nothing: the source has %s%s", what, t.Contents(), next(t, what)))
+		return bundle.At(pos, fmt.Errorf("%s yields nothing: the source has %s%s", what, t.Contents(), s.next(t, what)))
 	case len(ids) == 0:
 		return bundle.At(pos, fmt.Errorf("%s yields nothing: no runtime is named; the source has %s; add one, as in runtimes: [\"claude\"]", what, t.Contents()))
 	}
@@ -261,7 +264,7 @@ func verb(n int) string {
 }
 
 // next is what to write instead of a bundle that is empty, called what.
-func next(t *bundle.Tree, what string) string {
+func (s Spec) next(t *bundle.Tree, what string) string {
 	for _, h := range t.Holds() {
 		for _, name := range h.Names {
 			list := map[string]string{"language": "bundles", "team": "teams"}[h.What]
@@ -273,7 +276,11 @@ func next(t *bundle.Tree, what string) string {
 	plugins, _ := t.Plugins() // one that cannot be read names none
 	for _, p := range plugins {
 		if p.Fault == "" {
-			return "; add one with: aisync add plugin " + p.Name + "@" + t.Name
+			market := t.Name
+			if s.Unwritten {
+				market = shellquote.Terminal(bundle.ShortAddress(t.URL))
+			}
+			return "; add one with: aisync add plugin " + p.Name + "@" + market
 		}
 	}
 	return "; see docs/bundles.md for what a source may hold"

@@ -15,6 +15,7 @@ import (
 
 	"aisync.dev/aisync/internal/fetch/archive"
 	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Error says why a text is no address of a source, and what to write instead.
@@ -26,7 +27,7 @@ func bad(hint, format string, args ...any) error {
 	return &Error{fmt.Sprintf(format, args...), hint}
 }
 
-const forms = `write owner/repo, gh:owner/repo@ref//folder, git::URL?ref=…, the URL of an archive, or a folder such as "../rules"`
+const forms = `write owner/repo, gh:owner/repo@ref//folder, git::URL?ref=…, the URL or path of an archive, oci://HOST/REPO:TAG, or a folder such as "../rules"`
 
 // hosts are the servers whose URLs name repositories, and the short words for
 // them.
@@ -44,7 +45,8 @@ var (
 )
 
 // Parse returns the one spelling of src that the rest of the program knows:
-// git::URL//FOLDER?ref=REF, the URL of an archive, or a folder as written. The
+// git::URL//FOLDER?ref=REF, the URL of an archive, oci://HOST/REPO:TAG//FOLDER, or
+// the path of an archive or a folder as written. The
 // text a/b means a folder where isFolder finds one, and github.com's repository
 // a/b elsewhere. Every error is an *Error.
 func Parse(src string, isFolder func(string) bool) (string, error) {
@@ -127,11 +129,14 @@ func isPath(src string) bool {
 	return slices.Contains([]string{".", "..", "~"}, src)
 }
 
-// folder refuses an archive in a file.
+// folder reads the path of a folder or an archive.
 func folder(src string) (string, error) {
-	for _, ending := range archive.Endings {
-		if strings.HasSuffix(strings.ToLower(src), "."+ending) {
-			return "", bad("unpack it and name its folder, or name the URL of an archive", "%q is an archive in a file, which is not read", src)
+	if name, sub := Split(src); spec.LocalArchive(src) {
+		if Ending(name) == "" {
+			return "", bad("pack it as one of "+strings.Join(archive.Endings, ", "), "%q is an archive of a format that aisync does not read", name)
+		}
+		if !local(sub) {
+			return "", bad(forms, "folder %q leaves the source", sub)
 		}
 	}
 	return src, nil
@@ -156,9 +161,14 @@ func fromURL(src, kind, rest string) (string, error) {
 	case "ssh", "git":
 		return "git::" + src, nil
 	case "file":
-		return "", bad("write the folder's path, or git::file://… for a repository", "%q names a file system", src)
-	case "oci":
-		return "", bad("name its repository or an archive of it", "a bundle source cannot be fetched from an OCI registry yet")
+		name, sub := Split(src)
+		u, err := url.Parse(name)
+		if err != nil || u.Host != "" && u.Host != "localhost" || !spec.LocalArchive(u.Path) {
+			return "", bad("write the folder's path, git::file://… for a repository, or file:// and the path of an archive", "%q names neither a repository nor an archive", src)
+		}
+		return folder(Join(u.Path, sub))
+	case "oci", "oci+http":
+		return src, nil
 	case "http", "https":
 	default:
 		return "", unknownWord(kind)

@@ -20,6 +20,17 @@ func Below(src, folder string) string {
 	return root + "//" + folder + query
 }
 
+// Split cuts src into the address of all of it, and the folder in it.
+func Split(src string) (root, folder string) { return getter.SourceDirSubdir(src) }
+
+// Join is the reverse of Split for an address without parameters.
+func Join(root, folder string) string {
+	if folder == "" {
+		return root
+	}
+	return root + "//" + folder
+}
+
 // Folder is the folder of a fetched source that src names; "" is all of it.
 func Folder(src string) string {
 	_, sub := getter.SourceDirSubdir(src)

@@ -9,14 +9,32 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/fetch/archive"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // safeRef keeps a ref from being read as an option of git.
 var safeRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@-]*$`)
 
+// artifact is a repository of an OCI registry, with a tag or a digest.
+// https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pulling-manifests
+var artifact = regexp.MustCompile(`^oci(\+http)?://[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+
+// IsArtifact reports whether src names an artifact of an OCI registry.
+func IsArtifact(src string) bool {
+	return strings.HasPrefix(src, "oci://") || strings.HasPrefix(src, "oci+http://")
+}
+
 // Check refuses a source without its folder that go-getter or git would read as
 // something else than it seems.
 func Check(root string) error {
+	switch {
+	case IsArtifact(root) && artifact.MatchString(root):
+		return nil
+	case IsArtifact(root):
+		return errors.New("names no artifact of a registry; want oci://HOST/REPO:TAG or oci://HOST/REPO@sha256:DIGEST, with //FOLDER at its end for a folder of it")
+	case spec.LocalArchive(root) && Ending(root) != "":
+		return nil
+	}
 	raw, git := strings.CutPrefix(root, "git::")
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -61,6 +79,16 @@ func IsArchive(u *url.URL) bool {
 		}
 	}
 	return false
+}
+
+// Ending is the ending of an archive's name, of those that can be read; "": none.
+func Ending(name string) string {
+	for _, ending := range archive.Endings {
+		if strings.HasSuffix(strings.ToLower(name), "."+ending) {
+			return ending
+		}
+	}
+	return ""
 }
 
 // bare is the reason of a URL's error, without the URL, which may hold a password.

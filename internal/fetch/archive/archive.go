@@ -1,7 +1,7 @@
 // Package archive unpacks untrusted tar and zip archives into a folder. It
 // writes nothing outside the folder, creates only folders, files and links that
 // stay inside, and applies its limits to what actually comes out, whatever the
-// archive claims. Call Unpack.
+// archive claims. Call Unpack; for several archives and files in one folder, Open.
 package archive
 
 import (
@@ -41,24 +41,60 @@ var ErrTooLarge = errors.New("too large")
 // Unpack unpacks the archive src, with the suffix ending, into the folder dst,
 // which it makes. After a failure the caller removes dst.
 func Unpack(dst, src, ending string, limits Limits) error {
-	if err := os.MkdirAll(dst, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dst)
+	f, err := Open(dst, limits)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	u := &unpacking{root: root, limits: limits, left: limits.Bytes, names: map[string]string{}}
-	if ending == "zip" {
-		err = u.zip(src)
-	} else {
-		err = u.tar(src, ending)
+	defer f.root.Close()
+	if err := f.Unpack(src, ending); err != nil {
+		return err
 	}
-	if err == nil && u.files == 0 {
+	return f.Finish()
+}
+
+// Folder is a folder into which archives and files are put. The limits are those of
+// all of them together, and no name may come twice.
+type Folder struct{ unpacking }
+
+// Open makes the folder dst. The caller calls Finish; after a failure it removes dst.
+func Open(dst string, limits Limits) (*Folder, error) {
+	if err := os.MkdirAll(dst, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{unpacking{root: root, limits: limits, left: limits.Bytes, names: map[string]string{}}}, nil
+}
+
+// Unpack unpacks the archive src, with the suffix ending.
+func (f *Folder) Unpack(src, ending string) error {
+	if ending == "zip" {
+		return f.zip(src)
+	}
+	return f.tar(src, ending)
+}
+
+// File writes one file.
+func (f *Folder) File(name string, from io.Reader) error {
+	name, err := f.place(name, false)
+	if err != nil {
+		return err
+	}
+	return f.file(name, 0o644, from)
+}
+
+// Close gives the folder up.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Finish makes the links and closes the folder.
+func (f *Folder) Finish() error {
+	err := f.makeLinks()
+	if err == nil && f.files == 0 {
 		err = errors.New("the archive is empty")
 	}
-	return err
+	return errors.Join(err, f.root.Close())
 }
 
 type unpacking struct {
@@ -172,7 +208,7 @@ func (u *unpacking) tar(src, ending string) error {
 	for r := tar.NewReader(plain); ; {
 		h, err := r.Next()
 		if err == io.EOF {
-			return u.makeLinks()
+			return nil
 		}
 		if err != nil {
 			return err
@@ -232,7 +268,7 @@ func (u *unpacking) zip(src string) error {
 			return err
 		}
 	}
-	return u.makeLinks()
+	return nil
 }
 
 func (u *unpacking) zipped(f *zip.File) error {

@@ -27,6 +27,7 @@ type file struct {
 	Layer
 	mediaType string
 	digest    digest.Digest
+	unpack    bool // it is a folder, as oras push packs one
 }
 
 // layers fetches the manifest, or those of an index, and returns all layers.
@@ -75,7 +76,7 @@ func files(raw []byte) (all []file, members []ocispec.Descriptor, err error) {
 	}
 	for _, l := range m.Layers {
 		if l.Digest.Validate() == nil && l.Digest.Algorithm() == digest.SHA256 && l.Size > 0 {
-			all = append(all, file{Layer{title(l.Annotations), l.Digest.Encoded(), l.Size}, l.MediaType, l.Digest})
+			all = append(all, file{Layer{title(l.Annotations), l.Digest.Encoded(), l.Size}, l.MediaType, l.Digest, l.Annotations[unpack] == "true"})
 		}
 	}
 	return all, m.Manifests, nil

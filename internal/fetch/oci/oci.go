@@ -1,7 +1,7 @@
 // Package oci finds models in OCI registries: the layers of an artifact that
-// are the model, and the address that serves their bytes with Range. It moves
-// no content, pushes nothing and stores no credentials. Start reading at
-// Client.Resolve.
+// are the model, and the address that serves their bytes with Range. Of an artifact
+// that is a folder it fetches the files. It pushes nothing and stores no
+// credentials. Start reading at Client.Resolve; for a folder, at Client.Folder.
 package oci
 
 import (
@@ -85,9 +85,9 @@ func (c Client) Resolve(ctx context.Context, source string) (Resolved, error) {
 	return Resolved{Manifest: manifest, Source: pinned, Layers: model}, nil
 }
 
-// Digest returns what a tag of an image, HOST/REPO:TAG, names now: sha256:….
-func (c Client) Digest(ctx context.Context, image string) (string, error) {
-	a, err := c.open("oci://" + image)
+// Digest returns what the tag of source, oci://HOST/REPO:TAG, names now: sha256:….
+func (c Client) Digest(ctx context.Context, source string) (string, error) {
+	a, err := c.open(source)
 	if err != nil {
 		return "", err
 	}
@@ -129,7 +129,7 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	if errors.Is(err, errdef.ErrNotFound) && a.ref.ValidateReferenceAsDigest() == nil {
 		// A registry such as ollama's may know manifests by their tags alone;
 		// it has the layer by its digest, or answers that it has not.
-		layers, err = []file{{Layer{SHA256: strings.ToLower(sha256), Size: size}, "", digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sha256))}}, nil
+		layers, err = []file{{Layer{SHA256: strings.ToLower(sha256), Size: size}, "", digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sha256)), false}}, nil
 	}
 	if err != nil {
 		return "", nil, a.explain(err)

@@ -397,7 +397,7 @@ func TestALoginGoesWhereItsRegistrySaysAndNeverHereOrInTheClear(t *testing.T) {
 func TestDigestIsWhatTagNames(t *testing.T) {
 	r := serve(t)
 	want := r.push("latest", layer{"application/octet-stream", "a", "x"})
-	at := strings.TrimPrefix(r.URL, "http://") + "/me/m"
+	at := "oci://" + strings.TrimPrefix(r.URL, "http://") + "/me/m"
 	for _, image := range []string{at + ":latest", at} {
 		if got, err := (Client{}).Digest(t.Context(), image); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", image, got, err, want)

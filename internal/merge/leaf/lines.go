@@ -2,7 +2,7 @@ package leaf
 
 import (
 	"bytes"
-	"slices"
+	"sort"
 )
 
 // Span is a range of bytes of a document.
@@ -26,7 +26,7 @@ func Cut(start, end int) Splice { return Put(start, end, "") }
 // Apply returns doc with splices, whose offsets are those of doc. Those that
 // start at the same place apply in the order in which they are given.
 func Apply(doc []byte, splices ...Splice) []byte {
-	slices.SortStableFunc(splices, func(a, b Splice) int { return a.Start - b.Start })
+	sort.SliceStable(splices, func(i, j int) bool { return splices[i].Start < splices[j].Start })
 	var out []byte
 	at := 0
 	for _, s := range splices {

@@ -143,6 +143,10 @@ func (e *Editing) checkBundle(ctx context.Context, of bundle.Kind, ref spec.Bund
 func NameOfSource(url string) string {
 	url, _, _ = strings.Cut(strings.TrimPrefix(url, "git::"), "?")
 	base := path.Base(strings.TrimRight(url, "/"))
+	if strings.HasPrefix(url, "oci") {
+		base, _, _ = strings.Cut(base, "@")
+		base, _, _ = strings.Cut(base, ":")
+	}
 	for _, ext := range []string{".git", ".zip", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar"} {
 		base = strings.TrimSuffix(base, ext)
 	}

@@ -34,8 +34,9 @@ A name with a slash, such as io.github.acme/notes or io.github.acme/notes@1.0.0,
 is looked up in the MCP registry. The first package that npx, uvx, docker or dnx
 can start counts, else the first remote server; --package chooses another. Its
 exact version goes into the spec. --arg gives the arguments that the server asks
-for: aisync show mcp NAME lists them. What the registry said is kept for the time
-without a network.`,
+for: aisync show mcp NAME lists them. In a host's spec aisync installs a package of
+npm at that version; elsewhere npx, uvx, docker or dnx fetches it at the first start.
+What the registry said is kept for the time without a network.`,
 		Example:     "  $ aisync add mcp notes -- python3 tools/notes_mcp.py\n  $ aisync add mcp tracker --env-from TRACKER_TOKEN -- npx -y tracker-mcp\n  $ aisync add mcp docs --url https://example.org/mcp --header-from Authorization=DOCS_AUTH\n  $ aisync add mcp io.github.acme/notes --arg dir=./notes --env-from NOTES_TOKEN\n  $ aisync add mcp slow --start-timeout 60 --deny-tool delete --runtime codex -- uvx slow-mcp",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the name"),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/marketplace"
+	"aisync.dev/aisync/app/nativeplugin"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -26,13 +27,14 @@ func addSkillCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "skill SOURCE [NAME...]",
 		Short: "add Agent Skills that others publish to a host or a project",
-		Long: `Adds skills of a repository, an archive or a folder: those that NAME names, by
+		Long: `Adds skills of a repository, an archive, an artifact or a folder: those that NAME names, by
 name, by folder or by a glob such as 'pdf*', or all of them. It fetches the source,
 shows what it brings, writes it into the spec and pins it in aisync.lock. Every
 runtime that can have skills gets them, or those of --for alone.
 
 SOURCE is owner/repo of GitHub, gh:owner/repo@REF//FOLDER, the same with gitlab:,
-bitbucket: or codeberg:, the URL of a repository or an archive, or a folder.`,
+bitbucket: or codeberg:, the URL of a repository or an archive, oci://HOST/REPO:TAG,
+or the path of an archive or a folder.`,
 		Example:     "  $ aisync add skill anthropics/skills pdf docx\n  $ aisync add skill gh:vercel-labs/agent-skills//skills --for claude\n  $ aisync add skill ../my-skills --dry-run",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MinArgs(1, "the source"),
@@ -61,6 +63,7 @@ bitbucket: or codeberg:, the URL of a repository or an archive, or a folder.`,
 func addPluginCommand(a *cli.App) *cobra.Command {
 	var f EditFlags
 	var runtimes []string
+	var native bool
 	cmd := &cobra.Command{
 		Use:   "plugin NAME@MARKETPLACE",
 		Short: "add a plugin of a marketplace to a host or a project",
@@ -81,12 +84,20 @@ It may also be the address of the plugin itself.`,
 				return cli.Usagef("add plugin %q: want NAME@MARKETPLACE, such as superpowers@claude-plugins-official", termtext.Safe(args[0]))
 			}
 			return addSource(cmd.Context(), a, f, runtimes, func(ctx context.Context, e *Editing, s *stack.Session) (wanted, error) {
-				return e.plugin(ctx, s, name, market)
+				w, err := e.plugin(ctx, s, name, market)
+				if err == nil && native {
+					if w.pick == nil {
+						w.pick = &spec.Pick{}
+					}
+					w.pick.Native = []string{nativeplugin.Program}
+				}
+				return w, err
 			})
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().StringSliceVar(&runtimes, "for", nil, "only for these `RUNTIMES`")
+	cmd.Flags().BoolVar(&native, "native", false, "claude loads the plugin itself, whole; the others get it translated")
 	return cmd
 }
 
@@ -121,6 +132,7 @@ func (e *Editing) plugin(ctx context.Context, s *stack.Session, name, market str
 	if len(p.Skills) > 0 {
 		w.pick = &spec.Pick{Skills: p.Skills}
 	}
+	w.market, w.others = named, marketplace.Others(ctx, tree, name)
 	return w, nil
 }
 
@@ -135,7 +147,7 @@ func (e *Editing) lookInto(ctx context.Context, s *stack.Session, url string) (t
 		}
 		done = func() { os.RemoveAll(temp) }
 		to := filepath.Join(temp, "tree")
-		if err := s.WritingResolver(pin.Lock).Network.Tree(ctx, url, to); err != nil {
+		if err := s.WritingResolver(pin.Lock).Network.Tree(ctx, bundle.Fetched(spec.Source{URL: url, Dir: e.dir()}, e.Places.Physical(e.Places.Home)), to); err != nil {
 			done()
 			return nil, func() {}, err
 		}

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type wanted struct {
 	url  string // its address as the program spells it
 	from string // PLUGIN@MARKETPLACE, that it is; "": none
 	pick *spec.Pick
+
+	market string   // that lists it, as written into the spec
+	others []string // the plugins that the marketplace has besides it
 }
 
 // addSource fetches what find names, puts it into the spec, and pins it. Nothing is
@@ -61,6 +65,11 @@ func addSource(ctx context.Context, a *cli.App, f EditFlags, runtimes []string, 
 	}
 	r := s.WritingResolver(pin.Lock)
 	sources := &bundle.Sources{Home: e.Places.Physical(e.Places.Home), Resolve: r.Source}
+	if w.from != "" {
+		if err := e.asListed(ctx, &w, sources); err != nil {
+			return stack.AdvisePin(err)
+		}
+	}
 	name, err := e.putSource(ctx, w, sources)
 	if err != nil {
 		return stack.AdvisePin(err)
@@ -68,7 +77,9 @@ func addSource(ctx context.Context, a *cli.App, f EditFlags, runtimes []string, 
 	if _, err := e.Check(ctx, k); err != nil {
 		return err
 	}
-	if err := yield.Check(ctx, e.only(name, e.after, sources)); err != nil {
+	y := e.only(name, e.after, sources)
+	y.Unwritten = true
+	if err := yield.Check(ctx, y); err != nil {
 		return fmt.Errorf("nothing was written: %w", err)
 	}
 	return e.finishPinned(ctx, k, s, r)
@@ -103,20 +114,29 @@ func (e *Editing) addressIn(text string) (w wanted, err error) {
 	if errors.As(err, &bad) {
 		return w, &cli.UsageError{Text: "no address of a source: " + bad.Why, Advice: bad.Hint}
 	}
-	if err != nil || bundle.Remote(w.url) || strings.HasPrefix(w.url, "~") || filepath.IsAbs(w.url) {
+	archived := spec.LocalArchive(w.url)
+	if err != nil || bundle.Remote(w.url) && !archived || strings.HasPrefix(w.url, "~") || filepath.IsAbs(w.url) {
 		return w, err
 	}
-	w.url = filepath.Join(cwd, w.url)
-	if info, err := os.Stat(w.url); err != nil || !info.IsDir() {
-		return w, advice.New(fmt.Errorf("no such folder: %s", w.url), "for a repository of GitHub write owner/repo")
+	name, folder := w.url, ""
+	if i := strings.Index(w.url, "//"); archived && i >= 0 {
+		name, folder = w.url[:i], w.url[i:]
+	}
+	name = filepath.Join(cwd, name)
+	switch info, err := os.Stat(name); {
+	case archived && (err != nil || !info.Mode().IsRegular()):
+		return w, fmt.Errorf("no such archive: %s", name)
+	case !archived && (err != nil || !info.IsDir()):
+		return w, advice.New(fmt.Errorf("no such folder: %s", name), "for a repository of GitHub write owner/repo")
 	}
 	if e.Scope == stack.ScopeProject {
-		if rel, err := filepath.Rel(e.Places.Project, w.url); err == nil {
-			if w.url = filepath.ToSlash(rel); !strings.HasPrefix(w.url, ".") {
-				w.url = "./" + w.url
+		if rel, err := filepath.Rel(e.Places.Project, name); err == nil {
+			if name = filepath.ToSlash(rel); !strings.HasPrefix(name, ".") {
+				name = "./" + name
 			}
 		}
 	}
+	w.url = name + folder
 	w.text = w.url
 	return w, nil
 }
@@ -150,6 +170,11 @@ func (e *Editing) putSource(ctx context.Context, w wanted, sources *bundle.Sourc
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", w.text, err)
 	}
+	if w.pick != nil && len(w.pick.Native) > 0 {
+		if _, _, err := tree.Whole(); err != nil || w.pick.Parts() > 0 {
+			return "", cmp.Or(err, fmt.Errorf("%s is a part of a plugin by its marketplace, which claude could load whole alone; leave out --native", w.text))
+		}
+	}
 	switch there := e.Files.Find(at...); {
 	case len(there) == 0:
 		if err := e.Files.Add(w.value(e.Scope), at...); err != nil {
@@ -178,7 +203,7 @@ func (w wanted) value(scope stack.Scope) string {
 	if w.pick != nil {
 		p = *w.pick
 	}
-	return edit.Struct(edit.Text("source", w.text), edit.Text("from", w.from), edit.Texts("skills", p.Skills), edit.Texts("runtimes", p.Runtimes))
+	return edit.Struct(edit.Text("source", w.text), edit.Text("from", w.from), edit.Texts("skills", p.Skills), edit.Texts("runtimes", p.Runtimes), edit.Texts("native", p.Native))
 }
 
 // extend adds w's skills to those that the spec takes of its source already.
@@ -190,6 +215,8 @@ func (e *Editing) extend(w wanted, had spec.Source, at []string, pos spec.Positi
 	switch {
 	case had.Pick != nil && !slices.Equal(had.Pick.Runtimes, runtimes) || had.Pick == nil && len(runtimes) > 0:
 		return advice.New(fmt.Errorf("source %s is there for other runtimes: %s", had.Name, pos), "change it there, or give this one another name, with --name")
+	case w.pick != nil && len(w.pick.Native) > 0 && (had.Pick == nil || len(had.Pick.Native) == 0):
+		return advice.New(fmt.Errorf("source %s is there, translated for every program: %s", had.Name, pos), "change it there, with native: [\"claude\"]")
 	case had.Pick.Parts() == 0:
 		e.there("all of source "+had.Name, pos)
 		return nil
@@ -268,7 +295,7 @@ func publishedName(url string) string {
 	folder := bundle.FolderOf(url)
 	root, _, _ := strings.Cut(url, "?")
 	root = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(root, folder), "//"), ".git")
-	base := path.Base(root)
+	base := NameOfSource(root)
 	if slices.Contains(generic, base) && bundle.Remote(url) {
 		base = path.Base(path.Dir(root)) + "-" + base
 	}

@@ -26,6 +26,8 @@ type listed struct {
 	element string // of that list; "": name
 	source  string // of which it is a part, or which it is; "": none
 	also    string // another name of it; "": none
+
+	narrowed bool // the source stays, with the rest of it named
 }
 
 var kinds = []Kind{
@@ -63,7 +65,7 @@ var kinds = []Kind{
 	}},
 	{"plugin", false, func(s *spec.Spec, where stack.Scope) (out []listed) {
 		for _, src := range sourcesIn(s, where) {
-			if src.From != "" || bundle.Remote(src.URL) && src.Pick.Parts() == 0 {
+			if src.From != "" || bundle.Remote(src.URL) && (src.Pick.Parts() == 0 || src.Pick.Parts() > len(src.Pick.Skills)) {
 				out = append(out, listed{name: src.Name, path: []string{sourcesField(where), src.Name}, pos: src.Pos, source: src.Name, also: src.From})
 			}
 		}

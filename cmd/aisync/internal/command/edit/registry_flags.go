@@ -10,8 +10,10 @@ import (
 
 	"aisync.dev/aisync/app/mcpserver"
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -21,6 +23,7 @@ import (
 type registryFlags struct {
 	registry, kind, as string
 	args               []string
+	noInstall          bool
 }
 
 func (r *registryFlags) register(cmd *cobra.Command) {
@@ -29,6 +32,7 @@ func (r *registryFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&r.kind, "package", "", "`KIND` of package of a registry's server: npm, pypi, oci, nuget, or http, sse for its remote servers (default: the first that fits)")
 	fl.StringVar(&r.as, "as", "", "`NAME` of a registry's server in the spec (default: the last part of its name)")
 	fl.StringArrayVar(&r.args, "arg", nil, "`NAME=VALUE` of an argument that a registry's server asks for; may be repeated")
+	fl.BoolVar(&r.noInstall, "no-install", false, "leave the package of a registry's server to what starts it, in a host's spec too")
 	_ = cmd.Flags().SetAnnotation("package", cli.Choices, packageKinds) // cannot fail: the flag exists
 }
 
@@ -41,7 +45,7 @@ func RegisterRegistry(cmd *cobra.Command, address *string) {
 
 // none refuses the flags for a server that no registry describes.
 func (r *registryFlags) none(cmd *cobra.Command) error {
-	for _, name := range []string{"registry", "package", "as", "arg"} {
+	for _, name := range []string{"registry", "package", "as", "arg", "no-install"} {
 		if cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s is for servers of a registry, which are named NAMESPACE/NAME", name)
 		}
@@ -60,7 +64,7 @@ func NamedRegistry(a *cli.App, address string) string {
 func RegistryOf(a *cli.App, p place.Places, src mcpserver.Source, address string) (mcpserver.Registry, mcpserver.Source) {
 	src.Registry = strings.TrimRight(cmp.Or(src.Registry, NamedRegistry(a, address)), "/")
 	n := &pin.Network{Getenv: a.Env.Get, Home: p.Physical(p.Home), UserAgent: "aisync/" + cli.VersionText(), Offline: a.Flags.Offline}
-	return mcpserver.Registry{Client: n.MCPRegistry(src.Registry), Folder: filepath.Join(p.Physical(p.Cache), "mcp"), Image: n.ImageDigest}, src
+	return mcpserver.Registry{Client: n.MCPRegistry(src.Registry), Folder: filepath.Join(p.Physical(p.Cache), "mcp"), Image: n.ImageDigest, NPM: a.Machine(p).NPMRelease}, src
 }
 
 // add adds the server that a registry calls name; typed is what the other flags
@@ -92,14 +96,23 @@ func (r *registryFlags) add(ctx context.Context, a *cli.App, name string, typed 
 		if err != nil {
 			return err
 		}
+		if e.Scope == stack.ScopeHost && !r.noInstall {
+			if entry, err = registry.Install(ctx, &answer, entry); err != nil {
+				return err
+			}
+		}
 		if err := refuseSecrets(answer.Name, entry.Server.Args, entry.Server.URL); err != nil {
 			return err
 		}
 		server := typed
 		server.From, server.Name = answer.Source.String(), cmp.Or(r.as, entry.Server.Name)
 		server.Command, server.Args, server.Env = entry.Server.Command, entry.Server.Args, entry.Server.Env
+		server.Install = entry.Server.Install
 		server.URL, server.Headers, server.SSE = entry.Server.URL, entry.Server.Headers, entry.Server.SSE
-		if err := e.Put("mcp "+server.Name, true, ServerText(server), "mcp", server.Name); err != nil {
+		taken := len(e.Files.Find("mcp", server.Name)) > 0
+		if err := e.Put("mcp "+server.Name, true, ServerText(server), "mcp", server.Name); err != nil && taken {
+			return advice.New(err, "change it there, remove it first: aisync remove mcp "+server.Name+", or give this one another name: --as NAME")
+		} else if err != nil {
 			return err
 		}
 		e.Notes = append(e.Notes, entry.Notes...)

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeSpec(cmd.Context(), a, k, f, func(e *Editing) error {
 				for _, name := range args {
-					if err := e.remove(k, name); err != nil {
+					if err := e.remove(cmd.Context(), k, name); err != nil {
 						return err
 					}
 				}
@@ -62,7 +63,8 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 // removing says more of the kinds that need it.
 var removing = map[string]string{
 	"skill": `Removes skills from those that the spec takes of a source, as aisync add skill
-wrote them: NAME, or SOURCE//NAME where several sources have one. With the last of
+wrote them: NAME, or SOURCE//NAME where several sources have one. Of a source that it
+takes as a whole or by a pattern, it names the other skills. With the last of
 them the source goes too, with its bundles and its pin in aisync.lock. It says what
 the next apply removes.`,
 	"plugin": `Removes a plugin, as aisync add plugin wrote it: its source, the bundles of it, and
@@ -89,7 +91,7 @@ func (e *Editing) Names(k Kind) []string {
 
 // remove removes the entry called name. For a bundle or a skill, the part after // is
 // enough if it is unique.
-func (e *Editing) remove(k Kind, name string) error {
+func (e *Editing) remove(ctx context.Context, k Kind, name string) error {
 	all := k.listed(e.spec, e.Scope)
 	is := func(l listed) bool { return l.name == name || l.also != "" && l.also == name }
 	if !slices.ContainsFunc(all, is) && (k.name == "bundle" || k.name == "skill") {
@@ -97,6 +99,9 @@ func (e *Editing) remove(k Kind, name string) error {
 	}
 	i := slices.IndexFunc(all, is)
 	if i < 0 && k.name == "skill" {
+		if done, err := e.narrow(ctx, name); done || err != nil {
+			return err
+		}
 		if err := e.byPattern(name); err != nil {
 			return err
 		}
@@ -114,9 +119,21 @@ func (e *Editing) remove(k Kind, name string) error {
 		if err == nil && !found {
 			err = byHand(l)
 		}
+		if here := func(o listed) bool { return slices.Equal(o.in, l.in) }; err == nil && k.name == "bundle" && count(all, here) == count(e.gone, here) {
+			err = e.Files.Remove(l.in...) // no empty list stays
+		}
 		return err
 	}
 	return e.Files.Remove(l.path...)
+}
+
+func count(list []listed, is func(listed) bool) (n int) {
+	for _, l := range list {
+		if is(l) {
+			n++
+		}
+	}
+	return n
 }
 
 // byHand returns the error for an entry that a comprehension or the like makes.

@@ -47,7 +47,7 @@ func (e *Editing) afterRemoval(ctx context.Context, k Kind) error {
 	for _, src := range e.known() {
 		mine := 0
 		for _, l := range e.gone {
-			if l.source == src.Name {
+			if l.source == src.Name && !l.narrowed {
 				mine++
 			}
 		}
@@ -80,8 +80,12 @@ func (e *Editing) removeBundles(source string) error {
 		return nil // there the source is the bundle
 	}
 	remove := func(refs []spec.BundleRef, in ...string) error {
+		of := func(r spec.BundleRef) bool { return r.Source == source && r.Place == "" }
+		if len(refs) > 0 && !slices.ContainsFunc(refs, func(r spec.BundleRef) bool { return !of(r) }) {
+			return e.Files.Remove(in...) // no empty list stays
+		}
 		for _, r := range refs {
-			if r.Source != source || r.Place != "" {
+			if !of(r) {
 				continue
 			}
 			if _, err := e.Files.RemoveElement(source+"//"+r.Name, in...); err != nil {

@@ -11,7 +11,7 @@ import (
 // ServerText returns an MCP server in CUE.
 func ServerText(s spec.MCPServer) string {
 	fields := []edit.Field{
-		edit.Text("from", s.From),
+		edit.Text("from", s.From), installText(s.Install),
 		edit.Text("command", s.Command), edit.Texts("args", s.Args), edit.Text("cwd", s.Cwd), edit.Text("url", s.URL),
 		{Name: "env", Value: variablesText(s.Env)}, {Name: "headers", Value: variablesText(s.Headers)},
 		group("timeout", seconds("start", s.Start), seconds("call", s.Call)),
@@ -26,6 +26,14 @@ func ServerText(s spec.MCPServer) string {
 		fields = append(fields, edit.Field{Name: "enabled", Value: "false"})
 	}
 	return edit.Struct(fields...)
+}
+
+// installText is the package of a server.
+func installText(in *spec.Install) edit.Field {
+	if in == nil {
+		in = &spec.Install{}
+	}
+	return group("install", edit.Text("via", in.Via), edit.Text("package", in.Package), edit.Text("version", in.Version), edit.Text("node", in.Node))
 }
 
 func variablesText(list []spec.EnvVar) string {

@@ -19,6 +19,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/regular"
@@ -204,7 +205,7 @@ func (s *initializer) copyHosts(ctx context.Context, src string) error {
 // fetch returns src as a local folder; cleanup removes a download.
 func (s *initializer) fetch(ctx context.Context, src string) (dir string, cleanup func(), err error) {
 	none := func() {}
-	if !strings.HasPrefix(src, "git::") && !strings.Contains(src, "://") {
+	if !strings.HasPrefix(src, "git::") && !strings.Contains(src, "://") && !spec.LocalArchive(src) {
 		cwd, err := s.Cwd()
 		if err != nil {
 			return "", none, err
@@ -214,6 +215,11 @@ func (s *initializer) fetch(ctx context.Context, src string) (dir string, cleanu
 		}
 		return dir, none, nil
 	}
+	cwd, err := s.Cwd()
+	if err != nil {
+		return "", none, err
+	}
+	src = bundle.Fetched(spec.Source{URL: src, Dir: cwd}, s.places.Physical(s.places.Home))
 	temp, err := os.MkdirTemp("", "aisync-init-")
 	if err != nil {
 		return "", none, err

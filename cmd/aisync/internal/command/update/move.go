@@ -205,6 +205,14 @@ func (f *finder) server(ctx context.Context, p *newer.Pinned) (*move, error) {
 	}
 	m.To, m.Address, m.answer, m.registry = now.Version, renewal.From, now, registry
 	m.edits = []change{{p.Server.From, renewal.From, []string{"mcp", p.Name, "from"}}}
+	if in := p.Server.Install; in != nil {
+		if err := registry.Renews(ctx, now, p.Server, renewal); err != nil {
+			return nil, err
+		}
+		m.edits = append(m.edits, change{renewal.Words[0], renewal.Words[1], []string{"mcp", p.Name, "install", "version"}})
+		m.Review.Effects = append(m.Review.Effects, review.Effect{Kind: "MCP server", Name: p.Name, Does: fmt.Sprintf("installs %s with %s, runs %s", renewal.After, in.Via, strings.Join(append([]string{p.Server.Command}, p.Server.Args...), " "))})
+		return m, nil
+	}
 	after := slices.Clone(p.Server.Args)
 	for i := 0; i < len(renewal.Words); i += 2 {
 		m.edits = append(m.edits, change{renewal.Words[i], renewal.Words[i+1], []string{"mcp", p.Name, "args"}})

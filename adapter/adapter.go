@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter/loads"
+	"aisync.dev/aisync/adapter/sealed"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
@@ -103,7 +104,7 @@ type builder struct {
 	checks      []check
 	sources     map[string]string // the pinned source of a bundle, by its label
 	used        []UsedSource
-	secrets     *Secrets
+	secrets     *sealed.Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
 	errs        []error

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter/start"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -105,7 +106,7 @@ func (h *Host) untouched(b *builder) {
 
 // starts is what starting a runtime of h depends on.
 func (h *Host) starts() *start.Host {
-	out := &start.Host{Spec: h.Spec, Runtimes: h.Runtimes, Models: h.Models, Absent: h.Absent}
+	out := &start.Host{Spec: h.Spec, Runtimes: h.Runtimes, Models: h.Models, Absent: h.Absent, Home: string(h.Home), State: string(h.State)}
 	if h.Facts != nil && h.Facts.Programs != nil {
 		out.Has = func(program string) bool { return h.Facts.Programs[program] != "" }
 	}
@@ -129,10 +130,11 @@ func (p *pointing) connect(b *builder) {
 	case rt.Local:
 		p.write(b)
 	case len(rt.User.Endpoint) > 0:
-		b.note(false, p.origin, "%s will talk to %s (%s)", rt.ID, t.Name, t.URL)
-		p.write(b)
+		if p.write(b) {
+			b.note(false, p.origin, "%s will talk to %s (%s)", rt.ID, t.Name, t.URL)
+		}
 	case len(rt.Launch.Endpoint) > 0:
-		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, environment(rt.Launch.Endpoint, t))
+		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, p.environment(b, rt.Launch.Endpoint))
 	default:
 		p.cannot(b, "%s cannot talk to %s: it accepts only its vendor's server", rt.ID, t.Name)
 	}
@@ -143,41 +145,73 @@ func (p *pointing) cannot(b *builder, format string, args ...any) {
 	b.cannot(reconcile.Address("endpoint:"+p.rt.ID), p.origin, format, args...)
 }
 
-// environment lists variables in shell syntax.
-func environment(vars map[string]string, t *start.Server) string {
+// environment lists variables in shell syntax, without those of secrets.
+func (p *pointing) environment(b *builder, vars map[string]string) string {
+	l, told := p.server.Variables(vars)
+	p.untold(b, told)
 	var words []string
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		words = append(words, name+"="+t.Fill(vars[name]))
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		words = append(words, name+"="+shellquote.Word(l[name]))
 	}
 	return strings.Join(words, " ")
 }
 
+// untold adds what the program cannot be told of the server.
+func (p *pointing) untold(b *builder, told start.Filled) {
+	t := &p.server
+	if !told.Key && t.Key != (spec.Key{}) {
+		b.note(true, p.origin, "%s cannot be told the key of %s, which will refuse its requests; give it the key by hand, or write endpoint: false for %s", p.rt.ID, t.Name, p.rt.ID)
+	}
+	if !told.Headers && len(t.Headers) > 0 {
+		var names []string
+		for _, h := range t.Headers {
+			names = append(names, h.Name)
+		}
+		b.note(true, p.origin, "%s cannot send the headers of %s (%s), which may refuse its requests", p.rt.ID, t.Name, list(names))
+	}
+}
+
 // write adds the leaves that point the program at the server; none if it has no
-// file for that.
-func (p *pointing) write(b *builder) {
+// file for that. ok is as of point.
+func (p *pointing) write(b *builder) (ok bool) {
 	if p.rt.Local {
 		p.drive(b)
-		return
+		return true
 	}
-	p.point(b, p.rt.User.Endpoint)
+	return p.point(b, p.rt.User.Endpoint, start.Filled{})
 }
 
 // point writes the leaves by which a program finds a server. They depend on the
-// server: if it cannot start, the program is not pointed there.
-func (p *pointing) point(b *builder, refs []spec.Reference) {
+// server: if it cannot start, the program is not pointed there. more is what the
+// program is told in another way. ok is false if a secret is missing, so that nothing
+// is written.
+func (p *pointing) point(b *builder, refs []spec.Reference, more start.Filled) (ok bool) {
+	var add []func()
 	for _, ref := range refs {
-		value, ok, err := p.server.FillJSON(ref.JSON)
+		server := p.server
+		if strings.HasSuffix(ref.Pointer, "/-") { // a member of a set is known by its text
+			server.Headers = server.NamedHeaders(ref)
+		}
+		f, body, ok, err := b.secrets.Endpoint(&server, ref, fileAt(ref.Path))
 		if err != nil {
-			b.fail(p.origin, "adapter: %s %s: %w", ref.Path, ref.Pointer, err)
-			continue
+			p.cannot(b, "%s is not pointed at %s: %v", p.rt.ID, server.Name, err)
+			return false
 		}
 		if !ok {
 			continue
 		}
-		ref.JSON = value
-		b.reference(ref, p.origin, p.rt.ID)
-		b.waits(fileAt(ref.Path), p.runs())
+		more.Key, more.Headers = more.Key || f.Key, more.Headers || f.Headers && len(server.Headers) == len(p.server.Headers)
+		ref.JSON = f.Value
+		add = append(add, func() {
+			b.member(ref, body, p.origin, p.rt.ID)
+			b.waits(fileAt(ref.Path), p.runs())
+		})
 	}
+	for _, do := range add {
+		do()
+	}
+	p.untold(b, more)
+	return true
 }
 
 // drive writes the configuration of the program that drives a generic runtime,
@@ -200,9 +234,11 @@ func (p *pointing) drive(b *builder) {
 		return
 	}
 	name := path.Join(p.rt.User.Dir, driver.Driver.File)
+	_, told := p.server.Variables(driver.Launch.Endpoint)
 	if driver.Driver.Text == "" {
-		p.point(b, p.driverSettings(b, driver, name))
+		p.point(b, p.driverSettings(b, driver, name), told)
 	} else {
+		p.untold(b, told)
 		b.leaf(fileAt(name), "", reconcile.Leaf{Body: file.Whole(p.driverText(b, driver.Driver), 0o644), Origin: p.origin}, id)
 		b.waits(fileAt(name), p.runs())
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/sealed"
 	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/bundle"
@@ -25,11 +26,12 @@ type Host struct {
 	Sources  *bundle.Sources
 	Facts    *facts.Facts     // nil: unknown, so every runtime counts as installed
 	Home     fsys.LogicalPath // the home of ~/ in the store's path
+	State    fsys.LogicalPath // aisync's own, with the keys of services
 	// Pick chooses the quant of a model, with its pinned files.
 	Pick     func(use spec.ModelUse, m spec.Model) (q spec.Quant, reason string, err error)
-	Store    string         // folder of the models; "": the spec's
-	Programs store.Programs // folders of other programs that keep models; zero: their defaults below Home
-	Secrets  *Secrets       // for programs that cannot read a secret from elsewhere; nil: such a server is left out
+	Store    string          // folder of the models; "": the spec's
+	Programs store.Programs  // folders of other programs that keep models; zero: their defaults below Home
+	Secrets  *sealed.Secrets // for programs that cannot read a secret from elsewhere; nil: such a server is left out
 	// Absent says why a service of aisync's will not answer after this plan;
 	// "": the plan starts or finds it. nil: all answer.
 	Absent func(s spec.Service) string

@@ -78,7 +78,7 @@ func (b *builder) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Addr
 	if b.secrets == nil || errors.Is(err, render.ErrDisabled) {
 		return nil, nil, err
 	}
-	return b.secrets.server(f, m, target, key)
+	return b.secrets.Server(f, m, serverFields(f), target, key)
 }
 
 // serverFields are the fields of a server that a spec decides.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/adapter/sealed"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
@@ -185,7 +186,7 @@ func TestASecretValueIsComparedWithoutForeignFields(t *testing.T) {
 	declare := func() []reconcile.Declaration {
 		t.Helper()
 		b := newBuilder(m.owner)
-		b.secrets = &Secrets{
+		b.secrets = &sealed.Secrets{
 			Seal: file.NewSeal([]byte("key")),
 			Value: func(from spec.Secret) (string, error) {
 				if from.Env != "TOKEN" || word == "" {

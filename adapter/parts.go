@@ -172,6 +172,11 @@ func positionOf(s spec.Settings, key string) spec.Position {
 
 // reference sets one leaf that an adapter asks for.
 func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, asker string) {
+	b.member(ref, file.Value(ref.JSON), origin, asker)
+}
+
+// member adds the leaf of ref with body, which has ref's value.
+func (b *builder) member(ref spec.Reference, body reconcile.Body, origin []reconcile.Position, asker string) {
 	key := ref.Pointer
 	if set, ok := strings.CutSuffix(ref.Pointer, "/-"); ok {
 		var err error
@@ -181,7 +186,7 @@ func (b *builder) reference(ref spec.Reference, origin []reconcile.Position, ask
 		}
 	}
 	b.leaf(fileAt(ref.Path), merge.Format(ref.Format), reconcile.Leaf{
-		Key: reconcile.LeafKey(key), Body: file.Value(ref.JSON), Own: reconcile.Member, Origin: origin,
+		Key: reconcile.LeafKey(key), Body: body, Own: reconcile.Member, Origin: origin,
 	}, asker)
 }
 

@@ -34,7 +34,7 @@ func (p *pointing) stands(b *builder) bool {
 		return false
 	}
 	try := newBuilder(b.owner)
-	try.index, try.texts = b.index, b.texts
+	try.index, try.texts, try.secrets = b.index, b.texts, b.secrets
 	p.write(try)
 	for a, d := range try.targets {
 		for _, l := range d.Leaves {

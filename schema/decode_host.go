@@ -181,6 +181,12 @@ func (n node) service() spec.Service {
 	if layers := n.get("gpuLayers"); layers.exists() {
 		s.GPULayers = new(int(layers.int()))
 	}
+	s.Headers = n.get("headers").envVars()
+	if k := n.get("key"); k.exists() && kindOf(k.v) == cue.StructKind {
+		s.Key = &spec.Secret{Env: k.getStr("env"), File: k.getStr("file")}
+	} else {
+		s.NoKey = k.exists()
+	}
 	for _, v := range n.get("env").fields() {
 		if s.Env == nil {
 			s.Env = map[string]string{}

@@ -177,10 +177,10 @@ func checkServices(n node, h *spec.Host) {
 func checkService(n node, s spec.Service, models []string) {
 	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
-		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
+		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key"},
 		"ollama":       {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
-		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
-		"external":     {"model", "models", "url", "apis", "context"},
+		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key"},
+		"external":     {"model", "models", "url", "apis", "context", "key", "headers"},
 	}
 	fields, ok := takes[s.Kind]
 	if !ok {
@@ -196,6 +196,9 @@ func checkService(n node, s spec.Service, models []string) {
 			n.doc.add(Problem{Pos: f.labelPos(), Path: pathText(f.path), Message: "a service of kind " + s.Kind + " has no " + name, Hint: "it takes " + strings.Join(fields, ", ")})
 		}
 	}
+	if problem, hint := s.KeyContradiction(); problem != "" {
+		n.get("key").problem(problem, hint)
+	}
 	if s.Kind == "external" {
 		return
 	}
@@ -210,7 +213,7 @@ func checkService(n node, s spec.Service, models []string) {
 	}
 }
 
-var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
+var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key", "headers"}
 
 // overrides are arguments and variables that duplicate a field of a service, or
 // that aisync must know: the address above all.

@@ -19,7 +19,7 @@ type Alone struct {
 }
 
 // AloneAt makes the program of rt talk to model at url, which ends in /v1; a
-// context of 0 is unknown. It is an error if rt accepts only its vendor's
+// context of 0 is unknown. Who keeps that server knows its key. It is an error if rt accepts only its vendor's
 // server.
 func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) {
 	s := &Server{Name: "task", URL: url, Model: model, Context: context, APIs: AllAPIs}
@@ -29,7 +29,10 @@ func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) 
 	if !Pointable(rt) {
 		return a, fmt.Errorf("%s accepts only its vendor's server", rt.ID)
 	}
-	s.set(a.Environment, rt.Launch.Endpoint)
+	l := Launch{Environment: a.Environment}
+	if err := s.set(&l, rt.Launch.Endpoint, nil); err != nil {
+		return a, err
+	}
 	for _, ref := range slices.Concat(rt.User.Endpoint, rt.User.Always) {
 		if err := a.set(ref, s); err != nil {
 			return a, fmt.Errorf("adapter of %s: %s %s: %w", rt.ID, ref.Path, ref.Pointer, err)
@@ -47,11 +50,11 @@ func (a *Alone) set(ref spec.Reference, s *Server) error {
 	if !ok {
 		return errors.New("lies outside the home")
 	}
-	value, ok, err := s.FillJSON(ref.JSON)
+	f, ok, err := s.Fill(ref, nil)
 	if err != nil || !ok {
 		return err
 	}
-	key := ref.Pointer
+	value, key := f.Value, ref.Pointer
 	if set, ok := strings.CutSuffix(ref.Pointer, "/-"); ok {
 		if key, err = merge.SetKey(set, value); err != nil {
 			return err

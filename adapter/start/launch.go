@@ -5,6 +5,7 @@
 package start
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -12,6 +13,7 @@ import (
 	"sort"
 	"strings"
 
+	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -25,6 +27,10 @@ type Host struct {
 	// Absent says why a service that aisync runs will not answer; "": it will.
 	// nil: all of them will.
 	Absent func(spec.Service) string
+	// Home and State are the person's home and aisync's folder of state, where keys
+	// are. Values reads secrets; nil: what holds one is left out of launches.
+	Home, State string
+	Values      Values
 }
 
 // Launch is how the program of a runtime is started so that it talks to a
@@ -37,6 +43,7 @@ type Launch struct {
 	Config      string // the file that an apply writes for a driver: ~/…; "" for none
 	Args        []string
 	Environment map[string]string
+	Secrets     map[string]string // variables that hold a secret
 }
 
 // Launch says how the runtime id is started here. service and model are what a
@@ -54,7 +61,7 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 			use = u
 		}
 	}
-	l := Launch{ID: id, Driver: rt, Environment: map[string]string{}}
+	l := Launch{ID: id, Driver: rt, Environment: map[string]string{}, Secrets: map[string]string{}}
 	name := h.ServiceOf(use.Endpoint, rt)
 	if service != "" {
 		name.Value = service
@@ -82,7 +89,7 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 			l.Service = *s
 		case len(rt.Launch.Endpoint) > 0:
 			l.Service, l.Model = *s, server.Model
-			server.set(l.Environment, rt.Launch.Endpoint)
+			return l, server.set(&l, rt.Launch.Endpoint, h.Values)
 		}
 		return l, nil
 	}
@@ -123,13 +130,77 @@ func (h *Host) driven(l *Launch, cli string, rt *spec.Runtime, s *Server) error 
 	}
 	l.Driver, l.Config = d, path.Join(rt.User.Dir, d.Driver.File)
 	maps.Copy(l.Environment, d.Launch.Offline) // its server is on this machine
-	s.set(l.Environment, d.Launch.Endpoint)
-	if d.Driver.Inline == "" {
-		return nil
+	if err := s.set(l, d.Launch.Endpoint, h.Values); err != nil || d.Driver.Inline == "" {
+		return err
 	}
-	inline, err := s.document(d.User.Endpoint)
-	l.Environment[d.Driver.Inline] = string(inline)
+	inline, secret, err := s.document(d.User.Endpoint, h.Values)
+	l.variable(d.Driver.Inline, string(inline), secret, h.Values)
 	return err
+}
+
+// Variables fills variables, without those that hold a secret. told says whether
+// they tell the program the server's key, and its headers.
+func (s *Server) Variables(variables map[string]string) (environment map[string]string, told Filled) {
+	l := Launch{Environment: map[string]string{}}
+	for name, value := range variables {
+		f, _, _ := s.Fill(spec.Reference{JSON: render.JSON(value)}, nil) // a text, and nothing is read: no error
+		told.Key, told.Headers = told.Key || f.Key, told.Headers || f.Headers
+		_ = s.set(&l, map[string]string{name: value}, nil)
+	}
+	return l.Environment, told
+}
+
+// set adds filled variables.
+func (s *Server) set(l *Launch, variables map[string]string, values Values) error {
+	for name, value := range variables {
+		f, ok, err := s.Fill(spec.Reference{JSON: render.JSON(value)}, values)
+		if err != nil {
+			return fmt.Errorf("service %s: %w", s.Name, err)
+		}
+		if !ok {
+			continue
+		}
+		text := string(f.Value)
+		_ = json.Unmarshal(f.Value, &text) // a number is as it is written
+		l.variable(name, text, f.Shown != nil, values)
+	}
+	return nil
+}
+
+// variable adds one variable, which holds a secret or not.
+func (l *Launch) variable(name, value string, secret bool, values Values) {
+	switch {
+	case !secret:
+		l.Environment[name] = value
+	case values != nil:
+		l.Secrets[name] = value
+	}
+}
+
+// document is the references as one JSON object, and whether it holds a secret.
+func (s *Server) document(refs []spec.Reference, values Values) (doc []byte, secret bool, err error) {
+	top := map[string]any{}
+	for _, ref := range refs {
+		f, ok, err := s.Fill(ref, values)
+		if err != nil {
+			return nil, false, fmt.Errorf("adapter: %s: %w", ref.Pointer, err)
+		}
+		if !ok {
+			continue
+		}
+		secret = secret || f.Shown != nil
+		at, keys := top, strings.Split(strings.TrimPrefix(ref.Pointer, "/"), "/")
+		for _, key := range keys[:len(keys)-1] {
+			next, _ := at[key].(map[string]any)
+			if next == nil {
+				next = map[string]any{}
+			}
+			at[key], at = next, next
+		}
+		at[keys[len(keys)-1]] = json.RawMessage(f.Value)
+	}
+	doc, err = json.Marshal(top)
+	return doc, secret, err
 }
 
 // Point makes the driver of a generic runtime read the runtime's file, at its

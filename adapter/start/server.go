@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -18,6 +17,8 @@ type Server struct {
 	Model   string // the server's name of the model
 	Context int64  // tokens; 0: unknown
 	APIs    []string
+
+	spec.Access // what requests to it must carry
 }
 
 // AllAPIs are the APIs of an external service without a list, and of the
@@ -57,7 +58,7 @@ func (h *Host) service(name string) *spec.Service {
 
 // ServerOf is the server of the service s.
 func (h *Host) ServerOf(s *spec.Service) Server {
-	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs}
+	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs, Access: s.Access(h.Home, h.State)}
 	if t.URL == "" {
 		t.URL = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
 	}
@@ -76,16 +77,13 @@ func (h *Host) ServerOf(s *spec.Service) Server {
 	return t
 }
 
-// Fill replaces in text {url}, which is without /v1, {base}, the unchanged URL,
-// {model}, {name}, {key}, {context} and {output}.
-func (s *Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
+// FillQuoted replaces in text {url}, which is without /v1, {base}, the unchanged
+// URL, {model}, {name}, {context} and {output}. Each of these is inside a quoted
+// JSON or YAML string.
+func (s *Server) FillQuoted(text string) string { return s.replace(text, Escaped) }
 
-// FillQuoted is Fill for text in which each of these is inside a quoted JSON or
-// YAML string.
-func (s *Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
-
-func (s *Server) fill(text string, as func(string) string) string {
-	return strings.NewReplacer("{url}", as(strings.TrimSuffix(s.URL, "/v1")), "{base}", as(s.URL), "{model}", as(s.Model), "{name}", as(s.Name), "{key}", "none",
+func (s *Server) replace(text string, as func(string) string) string {
+	return strings.NewReplacer("{url}", as(strings.TrimSuffix(s.URL, "/v1")), "{base}", as(s.URL), "{model}", as(s.Model), "{name}", as(s.Name),
 		"{context}", strconv.FormatInt(s.Context, 10), "{output}", strconv.FormatInt(s.output(), 10)).Replace(text)
 }
 
@@ -96,85 +94,3 @@ func Escaped(s string) string {
 }
 
 func (s *Server) output() int64 { return min(maxOutput, s.Context/4) }
-
-// set adds filled variables to an environment.
-func (s *Server) set(environment, variables map[string]string) {
-	for name, value := range variables {
-		environment[name] = s.Fill(value)
-	}
-}
-
-// FillJSON is Fill for a JSON value, names included. A string of only {context}
-// or {output} becomes a number, of only {contextText} or {outputText} its text; if
-// the context is unknown, what holds it is left out, and ok is false if that is the
-// whole value.
-func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
-	var v any
-	if err := json.Unmarshal(value, &v); err != nil {
-		return nil, false, err
-	}
-	if v, ok = s.filled(v); !ok {
-		return nil, false, nil
-	}
-	return render.JSON(v), true, nil
-}
-
-func (s *Server) filled(v any) (any, bool) {
-	switch v := v.(type) {
-	case string:
-		switch {
-		case v != "{context}" && v != "{output}" && v != "{contextText}" && v != "{outputText}":
-			return s.Fill(v), true
-		case s.Context == 0:
-			return nil, false
-		case v == "{contextText}":
-			return strconv.FormatInt(s.Context, 10), true
-		case v == "{outputText}":
-			return strconv.FormatInt(s.output(), 10), true
-		case v == "{context}":
-			return s.Context, true
-		}
-		return s.output(), true
-	case []any:
-		out := []any{}
-		for _, e := range v {
-			if e, ok := s.filled(e); ok {
-				out = append(out, e)
-			}
-		}
-		return out, true
-	case map[string]any:
-		out := map[string]any{}
-		for name, e := range v {
-			if e, ok := s.filled(e); ok {
-				out[s.Fill(name)] = e
-			}
-		}
-		return out, len(out) > 0 || len(v) == 0
-	}
-	return v, true
-}
-
-// document is the references as one JSON object.
-func (s *Server) document(refs []spec.Reference) ([]byte, error) {
-	doc := map[string]any{}
-	for _, ref := range refs {
-		value, ok, err := s.FillJSON(ref.JSON)
-		if err != nil {
-			return nil, fmt.Errorf("adapter: %s: %w", ref.Pointer, err)
-		}
-		if !ok {
-			continue
-		}
-		at, keys := doc, strings.Split(strings.TrimPrefix(ref.Pointer, "/"), "/")
-		for _, key := range keys[:len(keys)-1] {
-			next, _ := at[key].(map[string]any)
-			if next == nil {
-				next = map[string]any{}
-			}
-			at[key], at = next, next
-		}
-		at[keys[len(keys)-1]] = json.RawMessage(value)
-	}
-	return json.Marshal(doc)
-}

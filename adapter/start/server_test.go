@@ -9,7 +9,7 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-func TestFillJSONLeavesOutWhatIsNotKnown(t *testing.T) {
+func TestFillLeavesOutWhatIsNotKnown(t *testing.T) {
 	known := Server{Name: "s", URL: "http://h:1/v1", Model: `a"b<c`, Context: 8192}
 	unknown := known
 	unknown.Context = 0
@@ -28,19 +28,19 @@ func TestFillJSONLeavesOutWhatIsNotKnown(t *testing.T) {
 		{unknown, `["{output}", "x"]`, `["x"]`},
 		{unknown, `{}`, `{}`},
 	} {
-		got, ok, err := c.server.FillJSON([]byte(c.value))
-		if string(got) != c.want || ok != (c.want != "") || err != nil {
-			t.Errorf("%s: %s, %v, %v; want %s", c.value, got, ok, err, c.want)
+		got, ok, err := c.server.Fill(spec.Reference{JSON: []byte(c.value)}, nil)
+		if string(got.Value) != c.want || ok != (c.want != "") || err != nil {
+			t.Errorf("%s: %s, %v, %v; want %s", c.value, got.Value, ok, err, c.want)
 		}
 	}
-	if _, _, err := known.FillJSON([]byte("{")); err == nil {
+	if _, _, err := known.Fill(spec.Reference{JSON: []byte("{")}, nil); err == nil {
 		t.Error("what is no JSON was filled")
 	}
 	if got := known.FillQuoted(`m: "{model}"`); got != `m: "a\"b\u003cc"` {
 		t.Error(got)
 	}
-	if large := (&Server{Context: 1 << 20}); large.Fill("{output}") != "4096" {
-		t.Errorf("an answer of %s tokens", large.Fill("{output}"))
+	if large := (&Server{Context: 1 << 20}); large.FillQuoted("{output}") != "4096" {
+		t.Errorf("an answer of %s tokens", large.FillQuoted("{output}"))
 	}
 }
 
@@ -50,11 +50,11 @@ func TestServerOfSaysWhatTheSpecLeavesOut(t *testing.T) {
 		service spec.Service
 		want    Server
 	}{
-		"ours":                {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs}},
-		"with a context":      {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 512}, Server{"s", "http://127.0.0.1:7/v1", "m", 512, AllAPIs}},
-		"more than its model": {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 32768}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs}},
-		"the first model":     {spec.Service{Name: "s", Kind: "ollama", Models: []string{"m", "n"}, Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs}},
-		"external":            {spec.Service{Name: "s", Kind: "external", URL: "https://far/v1/", Model: "m", APIs: []string{"chat"}}, Server{"s", "https://far/v1", "m", 0, []string{"chat"}}},
+		"ours":                {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs, spec.Access{}}},
+		"with a context":      {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 512}, Server{"s", "http://127.0.0.1:7/v1", "m", 512, AllAPIs, spec.Access{}}},
+		"more than its model": {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 32768}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs, spec.Access{}}},
+		"the first model":     {spec.Service{Name: "s", Kind: "ollama", Models: []string{"m", "n"}, Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs, spec.Access{}}},
+		"external":            {spec.Service{Name: "s", Kind: "external", URL: "https://far/v1/", Model: "m", APIs: []string{"chat"}}, Server{"s", "https://far/v1", "m", 0, []string{"chat"}, spec.Access{}}},
 	} {
 		if got := h.ServerOf(&c.service); got.Name != c.want.Name || got.URL != c.want.URL || got.Model != c.want.Model || got.Context != c.want.Context || !slices.Equal(got.APIs, c.want.APIs) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

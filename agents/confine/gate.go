@@ -33,8 +33,9 @@ type Gate struct {
 }
 
 // OpenGate opens a gate to the server at a URL that ends in /v1, for the number of
-// questions to its model; 0 is any number.
-func OpenGate(endpoint string, questions int) (*Gate, error) {
+// questions to its model; 0 is any number. It adds header to each request: the
+// program knows no key.
+func OpenGate(endpoint string, questions int, header map[string]string) (*Gate, error) {
 	to, err := url.Parse(strings.TrimSuffix(strings.TrimSuffix(endpoint, "/"), "/v1"))
 	if err != nil || to.Host == "" {
 		return nil, fmt.Errorf("endpoint %q is not a URL", endpoint)
@@ -48,6 +49,12 @@ func OpenGate(endpoint string, questions int) (*Gate, error) {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
 			r.Out.Host = ""
+			for name, value := range header {
+				r.Out.Header.Set(name, value)
+			}
+			if header["Authorization"] != "" {
+				r.Out.Header.Del("X-Api-Key") // Anthropic's way to send the same
+			}
 		},
 		Transport:      NoRedirects.Transport,
 		FlushInterval:  -1,

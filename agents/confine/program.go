@@ -13,9 +13,11 @@ import (
 // Program is an agent program in its non-interactive form, with a separate home.
 type Program struct {
 	Runtime  spec.Runtime
-	Path     string   // of its command, absolute
-	Show     []string // hidden paths that it needs to see
-	Endpoint string   // with /v1
+	Path     string      // of its command, absolute
+	Show     []string    // hidden paths that it needs to see
+	Endpoint string      // with /v1
+	Access   spec.Access // what requests to it must carry
+	Secret   func(spec.Secret) (string, error)
 	// Set returns how to start the program in a separate home, so that it uses
 	// the server at url, which ends in /v1.
 	Set func(url string) (Setting, error)

@@ -27,6 +27,7 @@ type Start struct {
 	Recovers    string            `json:"recovers,omitempty"` // the session file that it continues
 	Command     []string          `json:"command"`
 	Environment map[string]string `json:"environment"` // added to the launcher's
+	Secrets     map[string]string `json:"-"`           // added as well, and never shown
 	Opening     string            `json:"opening,omitempty"`
 	Type        bool              `json:"type_opening"` // the program takes no instruction as an argument
 	Program     string            `json:"-"`            // the runtime whose command it is
@@ -40,6 +41,7 @@ type Program struct {
 	Runtime     spec.Runtime // whose command, and whose way of taking an instruction
 	Args        []string     // after the command's fixed arguments
 	Environment map[string]string
+	Secrets     map[string]string // variables that hold a secret
 	Model       string
 	Hooked      bool // the project's spec gives it the hooks of the ledger
 }
@@ -48,7 +50,7 @@ type Program struct {
 func Plan(root string, d Decision, c Choice, p Program, more []string) Start {
 	l := p.Runtime.Launch
 	s := Start{
-		Root: root, Role: d.Role, ID: d.ID, Runtime: c.Runtime.ID, Program: p.Runtime.ID, Label: c.Label, Model: p.Model,
+		Root: root, Role: d.Role, ID: d.ID, Runtime: c.Runtime.ID, Program: p.Runtime.ID, Label: c.Label, Model: p.Model, Secrets: p.Secrets,
 		Opening: Opening(root, d, p), Ready: l.Ready, ReadyDelay: l.ReadyDelay,
 		Environment: map[string]string{},
 	}
@@ -93,6 +95,7 @@ func (s Start) Environ(from map[string]string) []string {
 		delete(all, name)
 	}
 	maps.Copy(all, s.Environment)
+	maps.Copy(all, s.Secrets)
 	all["PWD"] = cmp.Or(s.Dir, s.Root)
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -108,7 +108,7 @@ func (w *Workers) confineAgent(out *supervise.Plan, c Chosen, t run.Task, st *ru
 		return &supervise.Refused{Why: fmt.Sprintf("%s cannot work in a sandbox, where it has a separate home without your logins and talks to the host's endpoint: %v", id, err), Next: "name an endpoint in the host's spec that it can use, or start a run with another adapter"}
 	}
 	at := fmt.Sprintf("http://127.0.0.1:%d/v1", worker.ModelPort)
-	if out.Confined.Box.Network {
+	if out.Confined.Box.Network && p.Access.Open() {
 		at = p.Endpoint
 	}
 	set, err := p.Set(at)
@@ -116,7 +116,7 @@ func (w *Workers) confineAgent(out *supervise.Plan, c Chosen, t run.Task, st *ru
 		return err
 	}
 	box := out.Confined
-	box.Files, box.Endpoint = set.Files, p.Endpoint
+	box.Files, box.Endpoint, box.Access = set.Files, p.Endpoint, p.Access
 	box.Env = append(p.Environment(set, true), box.Env...)
 	box.Box.Show = slices.Concat(box.Box.Show, p.Show)
 	out.Command = p.Command(taskPrompt(st, &t, inSandbox, true), true)

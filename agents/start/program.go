@@ -25,6 +25,9 @@ type Machine struct {
 	Expand  func(path string) string              // the physical path of ~/…
 	Absent  func(*spec.Host, spec.Service) string // why a service that aisync runs does not answer; "": it does
 	Offline error                                 // why there is no network; nil: there is one
+
+	Home, State string                            // the person's home, and aisync's folder of state, where keys are
+	Secret      func(spec.Secret) (string, error) // reads one
 }
 
 func (m *Machine) has(program string) bool {
@@ -38,7 +41,8 @@ func (m *Machine) adapter(h *spec.Host, known catalog.Index) *adapter.Host {
 	if h == nil {
 		h = &spec.Host{}
 	}
-	return &adapter.Host{Spec: h, Runtimes: known.Runtimes(), Models: known.Models(), Has: m.has, Absent: func(s spec.Service) string { return m.Absent(h, s) }}
+	return &adapter.Host{Spec: h, Runtimes: known.Runtimes(), Models: known.Models(), Has: m.has, Absent: func(s spec.Service) string { return m.Absent(h, s) },
+		Home: m.Home, State: m.State, Values: m.Secret}
 }
 
 // Program returns how to start the program of the chosen runtime in the project
@@ -54,7 +58,7 @@ func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known cata
 			how.Point(config)
 		}
 	}
-	p := launch.Program{Runtime: *how.Driver, Args: how.Args, Environment: how.Environment, Model: how.Model}
+	p := launch.Program{Runtime: *how.Driver, Args: how.Args, Environment: how.Environment, Secrets: how.Secrets, Model: how.Model}
 	for _, name := range slices.Sorted(maps.Keys(how.Driver.Launch.Reads)) {
 		if m.Exists(filepath.Join(root, name)) {
 			p.Args = append(p.Args, how.Driver.Launch.Reads[name]...)

@@ -32,7 +32,7 @@ type Tasks struct {
 func (t *Tasks) Choice() executor.Choice {
 	h := t.adapter(t.Host, t.Known)
 	server, missing := t.server(h)
-	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: missing, Unfit: executor.TooComplex, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context}}
+	endpoint := executor.Candidate{Name: executor.EndpointName, Missing: missing, Unfit: executor.TooComplex, Executor: executor.Endpoint{URL: server.URL, Model: server.Model, Context: server.Context, Access: server.Access, Secret: t.Secret}}
 	if missing == "" && !slices.Contains(server.APIs, "chat") {
 		endpoint.Missing = "service " + server.Name + " does not speak chat completions"
 	}
@@ -105,7 +105,7 @@ func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server
 		one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
 	}
 	one.Executor = executor.Program{Hide: t.Hide, Program: confine.Program{
-		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Endpoint: server.URL,
+		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Endpoint: server.URL, Access: server.Access, Secret: t.Secret,
 		Set: func(url string) (confine.Setting, error) {
 			alone, err := adapter.AloneAt(rt, url, server.Model, server.Context)
 			return confine.Setting{Environment: alone.Environment, Files: alone.Files}, err

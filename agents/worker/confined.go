@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"aisync.dev/aisync/agents/confine"
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/sandbox"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // ModelPort is the port of the loopback of a sandbox without a network at which a
@@ -30,7 +33,8 @@ type Confined struct {
 	Box      sandbox.Box       `json:"sandbox"`
 	Env      []string          `json:"environment,omitempty"` // of the command, besides the few variables of every sandbox
 	Files    map[string][]byte `json:"files,omitempty"`       // of its home
-	Endpoint string            `json:"endpoint,omitempty"`    // a server with models at its ModelPort, where it has no network
+	Endpoint string            `json:"endpoint,omitempty"`    // a server with models, at its ModelPort where it has no network, or the server asks for a key
+	Access   spec.Access       `json:"access,omitzero"`       // what requests to that must carry, by name
 }
 
 // RecordConfined writes c in a worker's folder, once.
@@ -70,8 +74,12 @@ func (k *keeper) runConfined(signals <-chan os.Signal) Exit {
 		return failed(err)
 	}
 	defer os.RemoveAll(c.Box.Scratch) // a home and /tmp, which the command alone had
-	if c.Endpoint != "" && c.Box.Isolated() {
-		gate, err := confine.OpenGate(c.Endpoint, 0)
+	if c.Endpoint != "" && (c.Box.Isolated() || !c.Access.Open()) {
+		header, err := c.Access.Header(secret)
+		if err != nil {
+			return failed(fmt.Errorf("the endpoint's %w", err))
+		}
+		gate, err := confine.OpenGate(c.Endpoint, 0, header)
 		if err != nil {
 			return failed(err)
 		}
@@ -81,7 +89,11 @@ func (k *keeper) runConfined(signals <-chan os.Signal) Exit {
 				fmt.Fprintf(os.Stderr, "aisync: the command asked the endpoint for %s, which is not allowed\n", r)
 			}
 		}()
-		c.Box.Doors = []sandbox.Door{{Port: ModelPort, To: gate.Addr().String()}}
+		if c.Box.Isolated() {
+			c.Box.Doors = []sandbox.Door{{Port: ModelPort, To: gate.Addr().String()}}
+		} else {
+			c.move(gate.Addr().String())
+		}
 	}
 	if err := (confine.Setting{Files: c.Files}).Write(c.Box); err != nil {
 		return failed(err)
@@ -123,6 +135,30 @@ func (k *keeper) runConfined(signals <-chan os.Signal) Exit {
 			late = nil
 		}
 	}
+}
+
+// move puts the endpoint at another address than its ModelPort, as it is where the
+// command shares the machine's network.
+func (c *Confined) move(to string) {
+	at := fmt.Sprintf("127.0.0.1:%d", ModelPort)
+	for name, text := range c.Files {
+		c.Files[name] = bytes.ReplaceAll(text, []byte(at), []byte(to))
+	}
+	for i, pair := range c.Env {
+		c.Env[i] = strings.ReplaceAll(pair, at, to)
+	}
+}
+
+// secret reads a secret outside of the sandbox.
+func secret(s spec.Secret) (string, error) {
+	if s.Env != "" {
+		if value := os.Getenv(s.Env); value != "" {
+			return value, nil
+		}
+		return "", fmt.Errorf("the variable %s is not set", s.Env)
+	}
+	b, err := os.ReadFile(s.File)
+	return strings.TrimSpace(string(b)), err
 }
 
 // askInside asks the processes of the sandbox to end. Its first process, our

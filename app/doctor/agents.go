@@ -33,7 +33,7 @@ func (e *Env) agentChecks() []Check {
 		return nil
 	}
 	known := catalog.With(e.spec.Catalog)
-	host := start.Host{Spec: e.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
+	host := start.Host{Spec: e.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: string(e.places.Home), State: string(e.places.State), Values: e.machine.Secret}
 	var out []Check
 	for _, l := range host.Launches() {
 		program := e.findProgram(l.Driver.Command)
@@ -72,6 +72,7 @@ func (e *Env) askAgent(ctx context.Context, l start.Launch, program string) []Fi
 		l.Point(e.places.Physical(e.places.Home.Join(strings.TrimPrefix(l.Config, "~/"))))
 	}
 	set := maps.Clone(l.Environment)
+	maps.Copy(set, l.Secrets)
 	maps.Copy(set, l.Driver.Launch.Environment)
 	maps.Copy(set, l.Driver.Launch.Offline)
 	env := e.cleanEnv(*l.Driver, program, dir)

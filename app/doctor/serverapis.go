@@ -14,7 +14,7 @@ import (
 // is told of it.
 func (srv *server) users() (out []start.Launch, told start.Server) {
 	known := catalog.With(srv.e.spec.Catalog)
-	host := start.Host{Spec: srv.e.spec.Host, Runtimes: known.Runtimes(), Models: known.Models()}
+	host := start.Host{Spec: srv.e.spec.Host, Runtimes: known.Runtimes(), Models: known.Models(), Home: string(srv.e.places.Home), State: string(srv.e.places.State)}
 	for _, l := range host.Launches() {
 		if l.Service.Name == srv.service.Name {
 			out = append(out, l)
@@ -38,6 +38,9 @@ func (srv *server) checkAPIs(ctx context.Context) (out []Finding) {
 			one, cancel := context.WithTimeout(ctx, cmp.Or(srv.e.options.Timeout, endpointLimit))
 			ok, err := srv.endpoint.Has(one, api)
 			cancel()
+			if endpoint.Refused(err) {
+				return append(out, srv.refused(err))
+			}
 			if err != nil {
 				return append(out, fail(srv.advice(), "%v", err))
 			}

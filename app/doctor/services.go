@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ type server struct {
 	e        *Env
 	service  spec.Service
 	endpoint endpoint.Endpoint
+	keyless  error                    // why its key or a header cannot be had
 	names    func() ([]string, error) // asks for its models, once
 }
 
@@ -85,6 +87,7 @@ func (e *Env) server(s spec.Service) *server {
 	if len(s.APIs) > 0 && !slices.Contains(s.APIs, "chat") {
 		srv.endpoint.API = s.APIs[0]
 	}
+	srv.endpoint.Header, srv.keyless = e.machine.Access(s)
 	srv.names = sync.OnceValues(func() ([]string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(e.options.Timeout, endpointLimit))
 		defer cancel()
@@ -108,6 +111,35 @@ func (srv *server) advice() string {
 		return "look at the server; aisync does not run it"
 	}
 	return "aisync services status " + srv.service.Name + " and aisync services logs " + srv.service.Name + " say more"
+}
+
+// adviceKey returns what to do about the key of the service.
+func (srv *server) adviceKey() string {
+	switch s := srv.service; {
+	case s.MakesKey():
+		return "aisync apply"
+	case s.Key != nil && s.Key.Env != "":
+		return "export " + s.Key.Env + " with the server's key"
+	case s.Key != nil:
+		return "write the server's key into " + s.Key.File
+	case s.Kind == "external":
+		return `name its key in the spec: key: {env: "NAME"}`
+	}
+	return srv.advice()
+}
+
+// refused reports a server that refuses the key, or asks for one.
+func (srv *server) refused(err error) Finding {
+	var status endpoint.Status
+	errors.As(err, &status)
+	fix := srv.adviceKey()
+	if srv.service.Kind != "external" {
+		fix = "aisync services restart " + srv.service.Name + "; then " + fix
+	}
+	if srv.endpoint.Header["Authorization"] == "" {
+		return fail(fix, "%s asks for a key (%d): %s", srv.endpoint.URL, status.Code, status.Text)
+	}
+	return fail(fix, "%s refuses the key (%d): %s", srv.endpoint.URL, status.Code, status.Text)
 }
 
 // checkPort reports what else listens on the port, and a service that listens on
@@ -137,9 +169,15 @@ func (srv *server) checkPort(context.Context) []Finding {
 
 // checkModels reports models that the server does not serve.
 func (srv *server) checkModels(ctx context.Context) []Finding {
+	if srv.keyless != nil {
+		return []Finding{fail(srv.adviceKey(), "its requests cannot be sent: %v", srv.keyless)}
+	}
 	names, err := srv.names()
 	if endpoint.Loading(err) {
 		return []Finding{warn("wait, then aisync doctor", "it is loading its model: %v", err)}
+	}
+	if endpoint.Refused(err) {
+		return []Finding{srv.refused(err)}
 	}
 	if err != nil {
 		return []Finding{fail(srv.advice(), "%v", err)}
@@ -168,7 +206,7 @@ func (srv *server) prompt(ctx context.Context) Outcome {
 		return unanswered
 	}
 	names, err := srv.names()
-	if err != nil || len(names) == 0 {
+	if err != nil || len(names) == 0 || srv.keyless != nil {
 		return unanswered
 	}
 	models := service.ModelsOf(srv.service)
@@ -183,7 +221,10 @@ func (srv *server) prompt(ctx context.Context) Outcome {
 		one, cancel := context.WithTimeout(ctx, cmp.Or(srv.e.options.Timeout, promptLimit))
 		answer, err := srv.endpoint.Prompt(one, cmp.Or(srv.named(names, m), m))
 		cancel()
-		if err != nil {
+		switch {
+		case endpoint.Refused(err):
+			return found(srv.refused(err))
+		case err != nil:
 			out.Findings = append(out.Findings, fail(srv.advice(), "%s: %v", m, err))
 		}
 		out.Took += answer.Took

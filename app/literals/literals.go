@@ -28,7 +28,7 @@ type Literal struct {
 func Of(s *spec.Spec, host, project bool) []Literal {
 	var out []Literal
 	if host && s.Host != nil {
-		out = append(servers(s.Host.MCP), settings(s.Host.Settings)...)
+		out = append(append(servers(s.Host.MCP), services(s.Host.Services)...), settings(s.Host.Settings)...)
 	}
 	if project && s.Project != nil {
 		out = append(append(out, servers(s.Project.MCP)...), settings(s.Project.Settings)...)
@@ -63,6 +63,18 @@ func servers(all []spec.MCPServer) []Literal {
 		for _, v := range slices.Concat(m.Env, m.Headers) {
 			if kind := secret.Value(v.Value, v.Name); v.Secret == nil && kind != "" {
 				add(v.Pos, v.Name, kind, "write {env: \"NAME\"}, and export the variable NAME")
+			}
+		}
+	}
+	return out
+}
+
+func services(all []spec.Service) []Literal {
+	var out []Literal
+	for _, s := range all {
+		for _, h := range s.Headers {
+			if kind := secret.Value(h.Value, h.Name); h.Secret == nil && kind != "" {
+				out = append(out, Literal{h.Pos, fmt.Sprintf("header %s of service %s is %s, as plain text in the spec and in each program's file; write {env: \"NAME\"}, and export the variable NAME", h.Name, s.Name, kind)})
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (v *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.
 	installs, wrong := v.declarePackages(ctx, r)
 	h := adapter.Host{
 		Spec: nativeplugin.OthersOfHost(v.Spec.Host), Runtimes: v.Catalog.Runtimes(), Models: v.Catalog.Models(),
-		Sources: sources, Facts: &f, Home: v.Places.Home, Programs: v.Programs(), Secrets: v.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
+		Sources: sources, Facts: &f, Home: v.Places.Home, State: v.Places.State, Programs: v.Programs(), Secrets: v.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
 		Absent: v.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: v.wantedByHost,
 	}
 	d, err := h.Declare(ctx)

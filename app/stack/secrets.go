@@ -9,7 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"aisync.dev/aisync/adapter"
+	"aisync.dev/aisync/adapter/sealed"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -30,6 +31,9 @@ type SecretHasher struct {
 	once sync.Once
 	hash file.Seal
 	err  error // why the stored key cannot be used
+
+	mu   sync.Mutex
+	keys map[string]string // of services, by name
 }
 
 // NewSecretHasher returns a hasher that writes nothing: where no key is stored,
@@ -42,7 +46,7 @@ func NewSecretHasher(reader fsys.Reader, state fsys.LogicalPath) *SecretHasher {
 func newKeepingHasher(disk fsys.FS, state fsys.LogicalPath) *SecretHasher {
 	h := NewSecretHasher(disk, state)
 	h.keep = func(at fsys.LogicalPath, key []byte) error {
-		if _, err := disk.MkdirAll(state, 0o700); err != nil {
+		if _, err := disk.MkdirAll(at.Dir(), 0o700); err != nil {
 			return err
 		}
 		return disk.Replace(at, fsys.Content{Bytes: key, Mode: 0o600}, fsys.Expect{Absent: true}, nil)
@@ -74,9 +78,20 @@ func (h *SecretHasher) loadKey() {
 }
 
 // secrets returns the values for programs whose configuration can name no secret.
-func (v *View) secrets() *adapter.Secrets {
-	return &adapter.Secrets{
-		Value: v.secret, Seal: v.hasher.Hash,
+func (v *View) secrets() *sealed.Secrets {
+	return &sealed.Secrets{
+		Seal: v.hasher.Hash,
+		Value: func(s spec.Secret) (string, error) {
+			value, err := v.secret(s)
+			switch {
+			case err == nil:
+			case s.Env != "":
+				err = fmt.Errorf("its configuration has no form that names a secret, so the value is written, and %w; set it and run aisync apply", err)
+			default:
+				err = fmt.Errorf("its configuration has no form that names a secret, so the value is written, and it cannot be had: %w; mend that and run aisync apply", err)
+			}
+			return value, err
+		},
 		Recorded: func(a reconcile.Address, key reconcile.LeafKey) (reconcile.Fingerprint, bool) {
 			for _, rec := range v.Store.On(a) {
 				if l := rec.Leaf(key); l != nil && rec.Owner == reconcile.HostOwner {
@@ -90,15 +105,28 @@ func (v *View) secrets() *adapter.Secrets {
 
 // secret returns the value of s.
 func (v *View) secret(s spec.Secret) (string, error) {
+	if name, ok := strings.CutPrefix(s.File, string(v.Places.State.Join(spec.KeyFolder))+"/"); ok {
+		return v.serviceKey(name)
+	}
+	return v.Secret(s)
+}
+
+// Secret returns the value of s.
+func (m *Machine) Secret(s spec.Secret) (string, error) { return ReadSecret(m.Env.Get, m.Places, s) }
+
+// ReadSecret returns the value of s in the environment that get reads, or in a file.
+func ReadSecret(get func(string) string, p place.Places, s spec.Secret) (string, error) {
 	if s.Env != "" {
-		if value := v.Env.Get(s.Env); value != "" {
+		if value := get(s.Env); value != "" {
 			return value, nil
 		}
-		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and the variable %s is not set here; set it and run aisync apply", s.Env)
+		return "", fmt.Errorf("the variable %s is not set here", s.Env)
 	}
-	b, err := os.ReadFile(v.Places.Expand(s.File))
-	if err != nil {
-		return "", fmt.Errorf("its configuration has no form that names a secret, so the value is written, and it cannot be had: %w; mend that and run aisync apply", err)
-	}
-	return strings.TrimRight(string(b), "\r\n"), nil
+	b, err := os.ReadFile(p.Expand(s.File))
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
+// Access returns the headers of requests to s, its key among them.
+func (m *Machine) Access(s spec.Service) (map[string]string, error) {
+	return s.Access(string(m.Places.Home), string(m.Places.State)).Header(m.Secret)
 }

@@ -110,7 +110,7 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 	}
 	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
 	h := v.serviceHost(r, d, &f, lacking)
-	h.Config, h.State, h.Ollama = v.Places.ConfigHome.Dir(), v.Places.State, v.Programs().Ollama
+	h.Config, h.Ollama = v.Places.ConfigHome.Dir(), v.Programs().Ollama
 	h.Waits, h.Journal, h.User, h.Self = v.Services.Waits, v.Services.journal, v.Places.UserName(v.User), v.ownProgram()
 	fit := hosts.Fit(loads, f)
 	h.Offload = func(s spec.Service, id string) service.Offload {
@@ -135,7 +135,7 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 // and d declares.
 func (v *View) serviceHost(r *pin.Resolver, d adapter.Decls, f *facts.Facts, lacking []reconcile.Unsupported) service.Host {
 	return service.Host{
-		Spec: v.Spec.Host, Facts: f, Home: v.Places.Home, By: v.Services.By,
+		Spec: v.Spec.Host, Facts: f, Home: v.Places.Home, State: v.Places.State, By: v.Services.By, Key: v.keyInput,
 		Lacking: func(a reconcile.Address) bool {
 			return slices.ContainsFunc(lacking, func(u reconcile.Unsupported) bool { return u.Address == a })
 		},

@@ -15,7 +15,7 @@ import (
 //
 // HOW is good, or what is wrong with it: html, broken, hangs, other (it serves
 // another model), none (it serves none), mute (its answers hold no token),
-// chatless (it has no chat API).
+// chatless (it has no chat API), keyed (it wants a key and a header).
 func modelCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: model VARIABLE HOW")
@@ -51,12 +51,22 @@ func answerAs(how string, w http.ResponseWriter, r *http.Request, done chan stru
 		return
 	case "mute":
 		text = ""
+	case "keyed":
+		if r.Header.Get("Authorization") != "Bearer sk-the-key-itself" || r.Header.Get("X-Team") != "the-team-itself" {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"error":{"message":"Invalid API Key"}}`)
+			return
+		}
+		if r.URL.Path == "/v1/responses" || r.URL.Path == "/v1/messages" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
 	}
 	switch {
 	case r.URL.Path == "/v1/models":
 		fmt.Fprintf(w, `{"object":"list","data":[%s]}`, name)
 	case r.URL.Path == "/v1/chat/completions" && how != "chatless":
-		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%q}}]%s}`, text, map[bool]string{true: `,"timings":{"prompt_n":409,"prompt_per_second":818,"predicted_n":64,"predicted_per_second":41.5}`}[how == "timed"])
+		fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":%q}}]%s}`, text, map[bool]string{true: `,"timings":{"prompt_n":409,"prompt_per_second":818,"predicted_n":64,"predicted_per_second":41.5}`}[how == "timed" || how == "keyed"])
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"error":"no such path"}`)

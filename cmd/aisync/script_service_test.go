@@ -59,13 +59,26 @@ func ask(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// chat asks a model for a few words, of which it wants at least one token.
+// chat asks a model for a few words, of which it wants at least one token, with the
+// key in a file. With ! it wants to be refused.
 func chat(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: chat URL MODEL")
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: chat URL MODEL [KEYFILE]")
 	}
 	question := fmt.Sprintf(`{"model": %q, "max_tokens": 4, "messages": [{"role": "user", "content": "hi"}]}`, args[1])
-	resp, err := http.Post(args[0]+"/chat/completions", "application/json", strings.NewReader(question))
+	req, err := http.NewRequest(http.MethodPost, args[0]+"/chat/completions", strings.NewReader(question))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	if len(args) == 3 {
+		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(args[2])))
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if neg && err == nil && resp.StatusCode == http.StatusUnauthorized {
+		return
+	}
+	if neg {
+		ts.Fatalf("%s is not refused: %v", args[0], err)
+	}
 	ts.Check(err)
 	defer resp.Body.Close()
 	var answer struct {

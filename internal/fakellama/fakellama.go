@@ -7,6 +7,7 @@ package fakellama
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -40,12 +42,13 @@ func Main(args []string) int {
 	f.Bool("no-warmup", false, "")
 	f.String("chat-template", "", "")
 	f.String("slot-save-path", "", "")
+	keyFile := f.String("api-key-file", "", "")
 	template := f.String("chat-template-file", "", "")
 	if err := f.Parse(args); err != nil {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, "main: loading model", *model)
-	for _, err := range []error{isModel(*model), readable(*template), dies()} {
+	for _, err := range []error{isModel(*model), readable(*template), readable(*keyFile), dies()} {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "main: exiting due to", err)
 			return 1
@@ -57,7 +60,7 @@ func Main(args []string) int {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, "main: server is listening on", listener.Addr())
-	server := http.Server{Handler: handler(*alias, *context), ReadHeaderTimeout: 10 * time.Second}
+	server := http.Server{Handler: keyed(*keyFile, handler(*alias, *context)), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
@@ -93,6 +96,26 @@ func dies() error {
 		return fmt.Errorf("%s", text)
 	}
 	return nil
+}
+
+// keyed refuses requests without the key in a file, as llama-server b11669 does: all
+// but those for its health.
+func keyed(file string, next http.Handler) http.Handler {
+	text, _ := os.ReadFile(file)
+	key := strings.TrimSpace(string(text))
+	if key == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := cmp.Or(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), r.Header.Get("X-Api-Key"))
+		if given != key && r.URL.Path != "/health" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"error":{"message":"Invalid API Key","type":"authentication_error","code":401}}`)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // handler reports one model and its context, and answers like package fakemodel.

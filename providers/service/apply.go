@@ -64,7 +64,10 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 		}
 		return out, err
 	}
-	return want.outcome(), nil
+	if !want.ownKey {
+		err = p.forgetKey(w, name)
+	}
+	return want.outcome(), err
 }
 
 func (r run) outcome() reconcile.Outcome {

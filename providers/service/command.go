@@ -45,7 +45,7 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 	case t != "":
 		argv = append(argv, "--chat-template", t)
 	}
-	return append(argv, s.Args...)
+	return append(append(argv, h.keyArguments(s)...), s.Args...)
 }
 
 // offload is where a model of s lies while it is served.

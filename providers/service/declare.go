@@ -35,6 +35,7 @@ type Host struct {
 	User    string // the user that system services run as; "" is root
 	Self    string // path of this program, for a timer
 
+	Key      func(s spec.Service) (input string, err error) // what a change of restarts s; "": it has no key; nil: no server has one
 	Models   func(id string) (Model, bool)
 	Memory   func(s spec.Service) int64                 // bytes that serving s takes; 0: unknown
 	Offload  func(s spec.Service, model string) Offload // where models lie; nil: each server looks for itself
@@ -228,8 +229,8 @@ func (h Host) one(d *Declared, s spec.Service) {
 		}
 		return
 	}
-	if s.Listen == "lan" {
-		w.Notes = append(w.Notes, reconcile.Note{Warning: true, Origin: origin(s), Text: fmt.Sprintf("service %s listens on the network: anyone who reaches port %d may use it without a key", s.Name, s.Port)})
+	if open := h.open(s); s.Listen == "lan" && open != "" {
+		w.Notes = append(w.Notes, reconcile.Note{Warning: true, Origin: origin(s), Text: fmt.Sprintf("service %s listens on the network: anyone who reaches port %d may %s", s.Name, s.Port, open)})
 	}
 	h.packages(w)
 	models, inputs, needs := h.models(w)
@@ -254,6 +255,10 @@ func (h Host) one(d *Declared, s spec.Service) {
 		inputs["configuration"] = digest(text)
 	}
 	h.keepSlots(&u, s, inputs)
+	if err := h.keyed(s, inputs); err != nil {
+		w.cannot(Address(s), "%v", err)
+		return
+	}
 	inputs["unit"] = digest(h.text(u))
 	for _, program := range programs[s.Kind] {
 		if _, ok := h.releaser(program, s); ok && h.Version != nil {
@@ -271,7 +276,7 @@ func (h Host) one(d *Declared, s spec.Service) {
 		w.cannot(Address(s), "%s", h.Waits)
 		return
 	}
-	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, argv: u.argv, env: u.variables()}, w.after...)
+	w.declare(Address(s), run{digest: u.digest, inputs: inputs, by: h.By, port: s.Port, needs: needs, ownKey: s.MakesKey(), argv: u.argv, env: u.variables()}, w.after...)
 }
 
 // LogFolder holds the output of servers without a journal.
@@ -307,31 +312,12 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 			return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
 		}
 	}
-	return "", ""
-}
-
-// packages makes the service wait for the packages of its programs.
-func (h Host) packages(w *wants) {
-	for _, program := range programs[w.s.Kind] {
-		if a := h.packageOf(program, w.s); a != "" {
-			w.after = append(w.after, a)
+	if h.Key != nil && s.Key != nil {
+		if _, err := h.Key(s); err != nil {
+			return err.Error(), ""
 		}
 	}
-}
-
-// packageOf is the package that the spec installs a program with, "" for none.
-func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
-	if _, ok := h.releaser(program, s); ok {
-		return packages.Address(viaRelease, program)
-	}
-	if s.Install == nil || s.Install.Via == viaRelease {
-		return ""
-	}
-	name := packageOf(program, s.Install.Via, backend(s, h.Facts))
-	if name == "" {
-		return ""
-	}
-	return packages.Address(s.Install.Via, name)
+	return "", ""
 }
 
 // models are the models that the service serves, the inputs of the server that

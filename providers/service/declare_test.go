@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 func reference() Host {
 	return Host{
 		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Services: []spec.Service{
-			{Name: "big", Kind: "llama-server", Model: "next", Port: 8082, Context: 4096, Parallel: 2, Scope: "system", Listen: "lan", Enabled: true, ChatTemplate: "~/100% mine.jinja", Args: []string{"--no-warmup", "--seed", "$x 1"}},
+			{Name: "big", Kind: "llama-server", Model: "next", Port: 8082, Context: 4096, Parallel: 2, Scope: "system", Listen: "lan", Enabled: true, NoKey: true, ChatTemplate: "~/100% mine.jinja", Args: []string{"--no-warmup", "--seed", "$x 1"}},
 			{Name: "coder", Kind: "llama-server", Model: "coder", Port: 8081, Scope: "user", Listen: "loopback", Enabled: true, ChatTemplate: "chatml", Env: map[string]string{"GGML_VK_VISIBLE_DEVICES": "0"}},
 			{Name: "easy", Kind: "ollama", Models: []string{"coder"}, Port: 11434, Scope: "user", Listen: "loopback", Enabled: true},
 			{Name: "many", Kind: "llama-swap", Models: []string{"coder", "next"}, Port: 5801, Scope: "user", Listen: "loopback", Enabled: true},
@@ -37,6 +37,12 @@ func reference() Host {
 			Programs: map[string]string{"llama-server": "/usr/bin/llama-server", "ollama": "/usr/bin/ollama", "llama-swap": "/usr/bin/llama-swap"}},
 		Home: "/home/me", Config: "/home/me/.config", State: "/home/me/.local/state/aisync", Ollama: "/home/me/.ollama/models",
 		By: control.Systemd, Journal: true, User: "me", Self: "/usr/bin/aisync",
+		Key: func(s spec.Service) (string, error) {
+			if s.MakesKey() {
+				return "0", nil
+			}
+			return "", nil
+		},
 		Offload: func(s spec.Service, _ string) Offload {
 			if s.Name == "big" {
 				return Offload{GPULayers: 31, CPUExperts: 12, Split: []int64{11, 22}, Prompts: 1 << 30}
@@ -188,6 +194,11 @@ func TestOnlyInputsRestartServer(t *testing.T) {
 				return m, ok
 			}
 		}, []reconcile.Address{"service:system/big", "service:user/many"}},
+		"another key": {func(h *Host) {
+			h.Key = func(s spec.Service) (string, error) {
+				return map[string]string{"coder": "1", "many": "0"}[s.Name], nil
+			}
+		}, []reconcile.Address{"service:user/coder"}},
 		"an argument":     {func(h *Host) { h.Spec.Services[0].Args = nil }, []reconcile.Address{"service:system/big"}},
 		"ollama's folder": {func(h *Host) { h.Ollama = "/other" }, []reconcile.Address{"service:user/easy"}},
 		"another place":   {func(h *Host) { h.Offload = nil }, []reconcile.Address{"service:system/big", "service:user/coder", "service:user/many"}},

@@ -7,6 +7,7 @@ import (
 
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -153,4 +154,28 @@ func installerProgram(via string) string {
 		return "pacman" // pacman sees what is installed; a person builds it
 	}
 	return via
+}
+
+// packages makes the service wait for the packages of its programs.
+func (h Host) packages(w *wants) {
+	for _, program := range programs[w.s.Kind] {
+		if a := h.packageOf(program, w.s); a != "" {
+			w.after = append(w.after, a)
+		}
+	}
+}
+
+// packageOf is the package that the spec installs a program with, "" for none.
+func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
+	if _, ok := h.releaser(program, s); ok {
+		return packages.Address(viaRelease, program)
+	}
+	if s.Install == nil || s.Install.Via == viaRelease {
+		return ""
+	}
+	name := packageOf(program, s.Install.Via, backend(s, h.Facts))
+	if name == "" {
+		return ""
+	}
+	return packages.Address(s.Install.Via, name)
 }

@@ -57,6 +57,7 @@ type run struct {
 	by     control.Kind
 	port   int                // 0: it does not listen
 	needs  []fsys.LogicalPath // files that must exist
+	ownKey bool               // its key is one that aisync makes
 	argv   []string
 	env    map[string]string
 }

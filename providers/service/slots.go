@@ -1,6 +1,7 @@
 package service
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -10,6 +11,9 @@ import (
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
 )
+
+// keyVariable is llama-server's, and that of the command for slots.
+const keyVariable = "LLAMA_API_KEY"
 
 // SlotFolder holds what the services of a host saved of their conversations.
 func SlotFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("slots") }
@@ -28,7 +32,14 @@ func (h Host) keepSlots(u *unit, s spec.Service, inputs map[string]string) {
 	}
 	dir := string(SlotFolder(h.State).Join(s.Name, digestOf(settings)))
 	u.argv = append(u.argv[:len(u.argv):len(u.argv)], option, dir)
+	key := s.Access(string(h.Home), string(h.State)).Key
+	if key.Text != "" {
+		u.env[keyVariable] = key.Text // as the arguments have it
+	}
 	words := func(action string, more ...string) []string {
+		if h.Key != nil && key.File != "" {
+			more = append(more, "--key-file", key.File)
+		}
 		return append([]string{h.Self, "services", "slots", action, dir, strconv.Itoa(s.Port), strconv.Itoa(max(1, s.Parallel))}, more...)
 	}
 	u.before, u.started, u.ending = words("prepare"), words("restore"), words("save")
@@ -37,11 +48,11 @@ func (h Host) keepSlots(u *unit, s spec.Service, inputs map[string]string) {
 	}
 }
 
-// forget removes what a service that is taken out had saved.
+// forget removes what a service that is taken out had saved, and its key.
 func (p Provider) forget(w reconcile.WriteEnv, name string) error {
 	dir, err := w.FS.Physical(SlotFolder(p.State).Join(name))
 	if err != nil {
 		return err
 	}
-	return slots.Forget(dir)
+	return errors.Join(slots.Forget(dir), p.forgetKey(w, name))
 }

@@ -100,7 +100,7 @@ type Launch struct {
 	Dialogs     []string            // words of the questions that it may ask before it takes input
 	Trusted     map[string]string   // in a work tree of a project that the person trusts: as if the work tree were trusted
 	Environment map[string]string   // always
-	Endpoint    map[string]string   // if the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
+	Endpoint    map[string]string   // if the host has an endpoint, filled by adapter/start
 	Sandbox     map[string]string   // in our sandbox, perhaps as root
 	Offline     map[string]string   // without a network
 }

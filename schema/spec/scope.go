@@ -30,7 +30,7 @@ type Scope struct {
 	Events       *EventsFile      // where its hooks are configured
 	Permissions  *PermissionsFile // where its permissions are configured
 	Ignore       string           // file with patterns of files that it does not read
-	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {contextText} {outputText} {key} {name}
+	Endpoint     []Reference      // leaves that point the program at a server, filled by adapter/start
 	Always       []Reference      // leaves that a file gets as soon as it has content of ours
 	Obeys        []Obeyed         // files that configure the program, and what in them is an effect
 }
@@ -117,4 +117,8 @@ type Reference struct {
 	Format  string
 	Pointer string // JSON pointer; ends with /- for a member of a set
 	JSON    []byte
+	// Of an endpoint: how the program refers to a variable of the environment, or to a
+	// file, instead of a secret: NAME stands for it, 'NAME' for it as a shell's word.
+	// "": it cannot.
+	SecretEnv, SecretFile string
 }

@@ -247,6 +247,10 @@ type Service struct {
 	ChatTemplate string            // a name, or a file that starts with ~/ or /
 	Args         []string          // of llama-server, after aisync's
 	Env          map[string]string // in addition to aisync's
+
+	Key     *Secret  // nil: aisync makes that of a server that it starts; an external one has none
+	NoKey   bool     // a server that aisync starts has none
+	Headers []EnvVar // of requests to an external server
 }
 
 // maxUnsaid is the planned size of a conversation in tokens if none is set:

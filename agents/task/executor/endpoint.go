@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/agents/confine"
 	"aisync.dev/aisync/agents/task"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Endpoint asks a model server for edits, in the protocol of parseAnswer. The
@@ -25,6 +26,8 @@ type Endpoint struct {
 	Context int64        // tokens; 0: unknown, taken as 8192
 	Tries   int          // answers to one step, each after a note on the error of the previous one; 0: 3
 	Client  *http.Client // nil: one that follows no redirects
+	Access  spec.Access  // what requests must carry
+	Secret  func(spec.Secret) (string, error)
 }
 
 // Bounds of questions and answers.
@@ -138,6 +141,13 @@ func (e Endpoint) ask(ctx context.Context, talk []message) (said string, tokens 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer none")
+	header, err := e.Access.Header(e.Secret)
+	if err != nil {
+		return "", 0, false, fmt.Errorf("the endpoint's %w", err)
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
 	client := e.Client
 	if client == nil {
 		client = confine.NoRedirects

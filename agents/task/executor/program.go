@@ -50,7 +50,11 @@ func (p Program) Edit(ctx context.Context, w task.Work) (task.Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	g, err := confine.OpenGate(p.Endpoint, maxQuestions)
+	header, err := p.Access.Header(p.Secret)
+	if err != nil {
+		return out, fmt.Errorf("the endpoint's %w", err)
+	}
+	g, err := confine.OpenGate(p.Endpoint, maxQuestions, header)
 	if err != nil {
 		return out, err
 	}

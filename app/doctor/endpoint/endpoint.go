@@ -23,9 +23,10 @@ import (
 
 // Endpoint is a server that speaks one of the model APIs.
 type Endpoint struct {
-	URL    string       // up to and with /v1
-	API    string       // "chat" (also ""), "responses" or "messages": the API that Prompt uses
-	Client *http.Client // see Client
+	URL    string            // up to and with /v1
+	API    string            // "chat" (also ""), "responses" or "messages": the API that Prompt uses
+	Client *http.Client      // see Client
+	Header map[string]string // of each request; its key is among them
 }
 
 // ErrRemote means that an address is not on this machine, which the client
@@ -99,7 +100,7 @@ func Named(names []string, model string) string {
 func (e Endpoint) Has(ctx context.Context, api string) (bool, error) {
 	e.API = api
 	_, err := e.call(ctx, http.MethodPost, e.path(), []byte("{}"))
-	if Loading(err) {
+	if Loading(err) || Refused(err) {
 		return false, err
 	}
 	var status Status
@@ -213,6 +214,9 @@ func (e Endpoint) call(ctx context.Context, method, path string, send []byte) ([
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer none") // some servers require one; a local one ignores its value
 	request.Header.Set("Anthropic-Version", "2023-06-01")
+	for name, value := range e.Header {
+		request.Header.Set(name, value)
+	}
 	response, err := e.Client.Do(request)
 	if err != nil {
 		return nil, plain(address, err)

@@ -25,6 +25,13 @@ func Loading(err error) bool {
 	return errors.As(err, &status) && status.Code == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(status.Text), "loading")
 }
 
+// Refused reports whether err is the answer of a server that does not take the key
+// of the request.
+func Refused(err error) bool {
+	var status Status
+	return errors.As(err, &status) && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden)
+}
+
 // pause is the time between two questions to a server that loads its model.
 const pause = 250 * time.Millisecond
 

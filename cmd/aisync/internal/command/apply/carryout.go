@@ -39,6 +39,7 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 		err = errors.Join(err, late)
 	}
 	w.ForgetUnits(ctx, p)
+	err = errors.Join(err, w.SweepKeys())
 	bar.Close()
 	if a.Flags.JSON {
 		if err := a.WriteJSONLine(cli.ResultLine(res, err)); err != nil {

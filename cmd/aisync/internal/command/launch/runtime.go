@@ -11,6 +11,7 @@ import (
 	"aisync.dev/aisync/adapter/trust"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/start"
+	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -101,6 +102,8 @@ func Programs(a *cli.App, p place.Places) *start.Machine {
 		},
 		Expand: func(path string) string { return p.Physical(p.Home.Join(strings.TrimPrefix(path, "~/"))) },
 		Absent: func(h *spec.Host, s spec.Service) string { return unserved(a, p, h, s) },
+		Home:   string(p.Home), State: string(p.State),
+		Secret: func(s spec.Secret) (string, error) { return stack.ReadSecret(a.Env.Get, p, s) },
 	}
 	if a.Flags.Offline {
 		m.Offline = reconcile.ErrOffline

@@ -215,6 +215,9 @@ func printLaunch(a *cli.App, l *Launcher, d launch.Decision, more []string) erro
 	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
 		a.Printf("export %s=%s\n", name, shellquote.Terminal(s.Environment[name]))
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Secrets)) {
+		a.Printf("# %s holds a secret: aisync launch sets it\n", name)
+	}
 	var words []string
 	for _, w := range s.Command {
 		words = append(words, shellquote.Terminal(w))

@@ -80,7 +80,7 @@ func modelsBench(ctx context.Context, a *cli.App, id string) error {
 				continue
 			}
 			asked++
-			r, err := benchOne(ctx, a, s, m)
+			r, err := benchOne(ctx, a, v, s, m)
 			if err != nil {
 				return advice.Command(fmt.Errorf("service %s: %s: %w", s.Name, m, err), "aisync services status")
 			}
@@ -143,8 +143,12 @@ func measuredOf(records []speeds.Record, host, model string, served hosts.Verdic
 }
 
 // benchOne measures model of s.
-func benchOne(ctx context.Context, a *cli.App, s spec.Service, model string) (speeds.Record, error) {
-	e := endpoint.Endpoint{URL: service.BaseURL(s), Client: endpoint.Client(a.Flags.Offline || s.Kind != "external")}
+func benchOne(ctx context.Context, a *cli.App, v *stack.View, s spec.Service, model string) (speeds.Record, error) {
+	access, err := v.Access(s)
+	if err != nil {
+		return speeds.Record{}, err
+	}
+	e := endpoint.Endpoint{URL: service.BaseURL(s), Client: endpoint.Client(a.Flags.Offline || s.Kind != "external"), Header: access}
 	if len(s.APIs) > 0 && !slices.Contains(s.APIs, "chat") {
 		e.API = s.APIs[0]
 	}

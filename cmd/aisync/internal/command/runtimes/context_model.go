@@ -50,13 +50,13 @@ func prefillOf(ctx context.Context, a *cli.App, v *stack.View, id string) (*cont
 	case i < 0:
 		m.Unknown, m.Fix = "its service "+services[0].Name+" is not enabled", "set enabled: true in "+services[0].Pos.String()+", then aisync apply"
 	default:
-		measure(ctx, a, m, services[i])
+		measure(ctx, a, v, m, services[i])
 	}
 	return m, nil
 }
 
 // measure asks s, and fills m.
-func measure(ctx context.Context, a *cli.App, m *contextreport.Model, s spec.Service) {
+func measure(ctx context.Context, a *cli.App, v *stack.View, m *contextreport.Model, s spec.Service) {
 	e := endpoint.Endpoint{URL: service.BaseURL(s), Client: endpoint.Client(a.Flags.Offline || s.Kind != "external")}
 	if len(s.APIs) > 0 && !slices.Contains(s.APIs, "chat") {
 		e.API = s.APIs[0]
@@ -67,7 +67,11 @@ func measure(ctx context.Context, a *cli.App, m *contextreport.Model, s spec.Ser
 	}
 	ctx, cancel := context.WithTimeout(ctx, measureLimit)
 	defer cancel()
-	names, err := e.Models(ctx)
+	var names []string
+	var err error
+	if e.Header, err = v.Access(s); err == nil {
+		names, err = e.Models(ctx)
+	}
 	var p endpoint.Prefill
 	if err == nil {
 		name := service.ModelName(s, m.ID)

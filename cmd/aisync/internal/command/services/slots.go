@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 // slotsCommand builds the hidden command that a service's definition runs beside
 // a llama-server. It speaks to the service's log.
 func slotsCommand(a *cli.App) *cobra.Command {
-	detach := false
+	detach, keyFile := false, ""
 	cmd := &cobra.Command{
 		Use:         "slots prepare|restore|save FOLDER PORT COUNT",
 		Short:       "keep what a llama-server has read over a restart",
@@ -33,6 +34,9 @@ func slotsCommand(a *cli.App) *cobra.Command {
 				return cli.Usagef("invalid number of slots %q", args[3])
 			}
 			s := slots.Slots{Dir: args[1], Port: port, Count: count, Key: a.Env.Get("LLAMA_API_KEY")}
+			if key, err := os.ReadFile(keyFile); err == nil { // else the server could not start
+				s.Key = strings.TrimSpace(string(key))
+			}
 			switch args[0] {
 			case "prepare":
 				return s.Prepare()
@@ -44,7 +48,7 @@ func slotsCommand(a *cli.App) *cobra.Command {
 				return err
 			case "restore":
 				if detach {
-					return detached(args)
+					return detached(append(args, "--key-file", keyFile))
 				}
 				tokens, err := s.Restore(cmd.Context())
 				if tokens > 0 {
@@ -56,6 +60,7 @@ func slotsCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&detach, "detach", false, "return at once, and go on in the background")
+	cmd.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key")
 	return cmd
 }
 

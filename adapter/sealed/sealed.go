@@ -1,10 +1,14 @@
-package adapter
+// Package sealed writes the values of secrets into files whose programs cannot
+// refer to one. Plans and records see their names and fingerprints. It reads no
+// secret itself. Call Secrets.Server, or Secrets.Endpoint.
+package sealed
 
 import (
 	"cmp"
 	"strings"
 
 	"aisync.dev/aisync/adapter/render"
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/reference"
@@ -19,9 +23,10 @@ type Secrets struct {
 	Recorded func(reconcile.Address, reconcile.LeafKey) (reconcile.Fingerprint, bool) // what was last written
 }
 
-// server is m with the values of the secrets that f cannot refer to. If one is
-// not available now, what was written before stays.
-func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, []render.Loss, error) {
+// Server is m with the values of the secrets that f cannot refer to. If one is
+// not available now, what was written before stays. fields are those that a spec
+// decides.
+func (s *Secrets) Server(f spec.MCPFile, m spec.MCPServer, fields file.Fields, target reconcile.Address, key reconcile.LeafKey) (reconcile.Body, []render.Loss, error) {
 	real, shown := m, m
 	var missing error
 	value := func(from spec.Secret, otherwise string) string {
@@ -53,7 +58,7 @@ func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Addr
 	})
 	if missing != nil {
 		if print, ok := s.Recorded(target, key); ok && file.IsSealed(print) {
-			return file.KeptObject(print, serverFields(f)), nil, nil
+			return file.KeptObject(print, fields), nil, nil
 		}
 		return nil, nil, missing
 	}
@@ -65,7 +70,29 @@ func (s *Secrets) server(f spec.MCPFile, m spec.MCPServer, target reconcile.Addr
 	if err != nil {
 		return nil, nil, err
 	}
-	return file.SecretObject(written, words, s.Seal, serverFields(f)), lost, nil
+	return file.SecretObject(written, words, s.Seal, fields), lost, nil
+}
+
+// Endpoint is a leaf that points a program at a server. If a secret in it is not
+// available now, what was written before stays. ok is false if the server leaves it
+// out; a nil s leaves out what holds a secret.
+func (s *Secrets) Endpoint(server *start.Server, ref spec.Reference, target reconcile.Address) (f start.Filled, body reconcile.Body, ok bool, err error) {
+	f, ok, err = server.Fill(ref, nil)
+	switch {
+	case err != nil || !ok:
+		return f, nil, false, err
+	case f.Shown == nil:
+		return f, file.Value(f.Value), true, nil
+	case s == nil:
+		return start.Filled{}, nil, false, nil
+	}
+	if f, ok, err = server.Fill(ref, s.Value); err != nil {
+		if print, known := s.Recorded(target, reconcile.LeafKey(ref.Pointer)); known && file.IsSealed(print) {
+			return f, file.Kept(print), true, nil
+		}
+		return f, nil, false, err
+	}
+	return f, file.Secret(f.Value, f.Shown, s.Seal), ok, nil
 }
 
 // filled is the text of v with the values of its secrets, and the one with their

@@ -17,8 +17,9 @@ import (
 
 // Reply is one answer of the model: a text, or one call of a tool.
 type Reply struct {
-	Text string
-	Call *Call
+	Text   string
+	Call   *Call
+	Tokens int // of the request, for the messages API; 0: 10
 }
 
 // Call asks the program to run one of its offered tools.
@@ -30,10 +31,11 @@ type Call struct {
 
 // Request is one request for an answer of the model.
 type Request struct {
-	Path  string
-	Body  []byte
-	Tools []string // names, in the offered order
-	Turn  int      // number of tool results in it
+	Path   string
+	Header http.Header
+	Body   []byte
+	Tools  []string // names, in the offered order
+	Turn   int      // number of tool results in it
 }
 
 // Server runs until Close.
@@ -133,7 +135,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, p protocol, model
 		http.Error(w, fmt.Sprintf(`{"error":{"message":%q}}`, err), http.StatusBadRequest)
 		return
 	}
-	q := Request{Path: r.URL.Path, Body: body, Tools: tools, Turn: turn}
+	q := Request{Path: r.URL.Path, Header: r.Header, Body: body, Tools: tools, Turn: turn}
 	s.mu.Lock()
 	s.asked = append(s.asked, q)
 	s.mu.Unlock()

@@ -1,6 +1,7 @@
 package fakemodel
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 )
@@ -40,14 +41,14 @@ func (messages) block(r Reply) (block object, stop string) {
 	return object{"type": "tool_use", "id": "toolu_1", "name": r.Call.Tool, "input": r.Call.Args}, "tool_use"
 }
 
-func (messages) message(model string, content []object, stop any) object {
+func (messages) message(model string, r Reply, content []object, stop any) object {
 	return object{"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": content,
-		"stop_reason": stop, "stop_sequence": nil, "usage": object{"input_tokens": 10, "output_tokens": 2}}
+		"stop_reason": stop, "stop_sequence": nil, "usage": object{"input_tokens": cmp.Or(r.Tokens, 10), "output_tokens": 2}}
 }
 
 func (p messages) whole(w http.ResponseWriter, model string, r Reply) {
 	block, stop := p.block(r)
-	reply(w, p.message(model, []object{block}, stop))
+	reply(w, p.message(model, r, []object{block}, stop))
 }
 
 func (p messages) stream(w *events, model string, r Reply) {
@@ -56,7 +57,7 @@ func (p messages) stream(w *events, model string, r Reply) {
 		w.send(kind, more)
 	}
 	_, stop := p.block(r)
-	send("message_start", object{"message": p.message(model, []object{}, nil)})
+	send("message_start", object{"message": p.message(model, r, []object{}, nil)})
 	if r.Call == nil {
 		send("content_block_start", object{"index": 0, "content_block": object{"type": "text", "text": ""}})
 		send("content_block_delta", object{"index": 0, "delta": object{"type": "text_delta", "text": r.Text}})

@@ -53,6 +53,7 @@ type Load struct {
 	Prompts    *int64   // bytes of old conversations that its server keeps; nil: aisync bounds them
 
 	Checkpoints *int64 // that its server keeps of a conversation; nil: aisync bounds them
+	Batch       int64  // tokens computed at once; 0: 512
 }
 
 // Need is the memory of one load.
@@ -121,11 +122,12 @@ type Free struct {
 //	cache     sequences × tokens × numbers kept for a token × bytes of a number;
 //	          a layer with a window keeps window+512 tokens at most
 //	state     sequences × the recurrent layers' states
-//	compute   4 × 512 × (vocabulary + 4 × embedding), at least 512 MiB; and 5% of
-//	          the weights where the processor repacks them
+//	compute   512 × (4 × numbers that a token holds at once + 2 × tokens of a
+//	          sequence), at least 512 MiB on a card; on the processor the program
+//	          too, and 5% of the weights, which it repacks
 //
-// after llama.cpp's src/llama-kv-cache-iswa.cpp and src/llama-hparams.cpp; the
-// last line is a rule of thumb.
+// after llama.cpp's src/llama-kv-cache-iswa.cpp and src/llama-hparams.cpp, and
+// compared with what llama-server says of itself in the table of docs/models.md.
 func Fit(loads []Load, f facts.Facts) Verdict {
 	v := fit(loads, f)
 	unread := f.Unread()

@@ -93,7 +93,7 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 			l.Sequences = int64(s.Parallel)
 			asked := service.AskedOf(s)
 			l.Backend, l.GPULayers, l.CPUExperts, l.Cache, l.Values = s.Backend, asked.GPULayers, asked.CPUExperts, asked.Keys, asked.Values
-			l.Prompts, l.Checkpoints = asked.PromptCache, asked.Checkpoints
+			l.Prompts, l.Checkpoints, l.Batch = asked.PromptCache, asked.Checkpoints, asked.Batch
 			if f, err := r.Facts(); err == nil {
 				l.Build = service.Build(s, &f)
 				if s.Kind != "ollama" {

@@ -155,14 +155,13 @@ func checkMemory(ctx context.Context, e *Env) Outcome {
 	if err != nil {
 		return found(skip("not checked: %v", err))
 	}
-	fix := "aisync models fit says what would make it fit"
 	v := hosts.Fit(loads, f)
 	var out []Finding
 	switch v.Level {
 	case hosts.No:
-		out = append(out, fail(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+		out = append(out, fail("aisync models fit says what would make it fit", "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
 	case hosts.Tight, hosts.Unknown:
-		out = append(out, warn(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+		out = append(out, warn("aisync models fit has the numbers", "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
 	}
 	for _, note := range v.Notes {
 		out = append(out, warn("aisync models fit shows where the models lie", "%s", note))

@@ -29,6 +29,18 @@ func (x Chosen) Load() hosts.Load {
 	}
 }
 
+// LoadOf returns the memory that serving x takes as the first enabled service of
+// the host serves it, which may be none.
+func (r *Resolver) LoadOf(x Chosen) hosts.Load {
+	for _, l := range r.ServiceLoads() {
+		if l.Model == x.Use.ID {
+			l.Name = x.Use.ID
+			return l
+		}
+	}
+	return x.Load()
+}
+
 // Chosen returns a model as Model chose it; ok is false before that.
 func (r *Resolver) Chosen(id string) (x Chosen, ok bool) {
 	r.mu.Lock()
@@ -153,7 +165,7 @@ func (r *Resolver) fitNotes() ([]Note, error) {
 		if !ok {
 			continue
 		}
-		v := hosts.Fit([]hosts.Load{x.Load()}, f)
+		v := hosts.Fit([]hosts.Load{r.LoadOf(x)}, f)
 		if v.Warn {
 			large = true
 			notes = append(notes, Note{TooLarge, use.Pos, use.ID, fmt.Sprintf("model %q at %s does not fit: it %s", use.ID, x.Quant.Name, v.Reason())})
@@ -170,12 +182,8 @@ func (r *Resolver) fitNotes() ([]Note, error) {
 	})
 	pos := r.Spec.Host.Services[i].Pos
 	v := hosts.Fit(loads, f)
-	switch {
-	case !v.Warn || large:
-	case len(loads) > 1:
+	if v.Warn && !large { // one alone is as its model
 		notes = append(notes, Note{TooLargeTogether, pos, "", "the models of the enabled services do not fit at once: serving them " + v.Reason()})
-	default:
-		notes = append(notes, Note{TooLargeTogether, pos, "", fmt.Sprintf("what service %s serves does not fit: %s with %d tokens %s", r.Spec.Host.Services[i].Name, loads[0].Model, v.Loads[0].Context, v.Reason())})
 	}
 	told(pos, v.Notes)
 	return notes, nil

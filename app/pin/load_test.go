@@ -2,10 +2,13 @@ package pin
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"aisync.dev/aisync/hosts/facts"
+	"aisync.dev/aisync/internal/gguf/gguftest"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -64,6 +67,47 @@ func TestModelsThatDoNotFitAreNoted(t *testing.T) {
 				if l.Weights < 40<<30 || l.Context != 4096 || !strings.HasPrefix(l.Name, map[string]string{"m0": "a", "m1": "b"}[l.Model]) {
 					t.Errorf("load %+v", l)
 				}
+			}
+		})
+	}
+}
+
+// A model is noted as its service serves it, and as models fit judges it: the files
+// of a digest that the spec has are read where they are.
+func TestModelIsNotedAsItsServiceServesIt(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.gguf")
+	must(t, gguftest.Small()[0].Write(file)) // a cache of 24 KiB for each token
+	info, err := os.Stat(file)
+	must(t, err)
+	for name, c := range map[string]struct {
+		context int
+		args    []string
+		note    string
+	}{
+		"its usual context":    {32768, nil, `model "m" at Q8_0 does not fit: it needs 0.8 GiB`},
+		"less context":         {4096, nil, ""},
+		"a smaller cache":      {16384, []string{"--cache-type-k", "q4_0", "--cache-type-v", "q4_0"}, ""},
+		"more than it has":     {65536, []string{"-ctk", "q4_0", "-ctv", "q4_0"}, "s: the context of 65536 tokens is more than the 32768 that the model was made for: the server cuts it to those"},
+		"no service serves it": {0, nil, `model "m" at Q8_0 does not fit: it needs 0.8 GiB`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.facts = facts.Facts{Memory: facts.Memory{Total: 9 << 29}} // half a GiB for models
+			s.model("m", "Q8_0", spec.Quant{Name: "Q8_0", Files: []spec.ModelFile{{Path: "m.gguf", SHA256: strings.Repeat("1", 64), Size: info.Size(), Sources: []string{file}}}})
+			if c.context > 0 {
+				s.host.Services = []spec.Service{{Name: "s", Kind: "llama-server", Model: "m", Enabled: true, Context: c.context, Args: c.args}}
+			}
+			r := s.resolver(Look, offline, func(r *Resolver) { r.Owned = nil })
+			_, err := s.models(r)
+			must(t, err)
+			res, err := r.Result()
+			must(t, err)
+			var notes []string
+			for _, n := range res.Notes {
+				notes = append(notes, n.Text)
+			}
+			if c.note == "" && len(notes) > 0 || c.note != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0], c.note)) {
+				t.Errorf("notes %q, want %q", notes, c.note)
 			}
 		})
 	}

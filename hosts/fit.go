@@ -167,7 +167,7 @@ func Fit(loads []Load, f facts.Facts) Verdict {
 		v.Loads[i].Backend = backend
 		note(problem)
 		if l.Shape != nil && l.Shape.Context > 0 && l.Context > l.Shape.Context {
-			note(fmt.Sprintf("%s: the context of %d tokens is more than the %d that the model was made for: the server cuts it to those", l.Name, l.Context, l.Shape.Context))
+			note(fmt.Sprintf("%s: the context of %d tokens is more than the %d that the model was made for: the server grants those, and takes the memory of all", l.Name, l.Context, l.Shape.Context))
 		}
 	}
 	return v

@@ -20,11 +20,10 @@ var cacheTypes = map[string]int64{
 	"f32": 128, "f16": 64, "bf16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18,
 }
 
-// context returns the tokens of one conversation.
+// context returns the tokens of one conversation. llama-server grants no more than
+// the model was made for, and still takes the memory of all that is asked for.
 func (l Load) context() int64 {
 	switch {
-	case l.Context > 0 && l.Shape != nil && l.Shape.Context > 0:
-		return min(l.Context, l.Shape.Context)
 	case l.Context > 0:
 		return l.Context
 	case l.Shape != nil && l.Shape.Context > 0:

@@ -87,7 +87,7 @@ func TestModelIsNotedAsItsServiceServesIt(t *testing.T) {
 		"its usual context":    {32768, nil, `model "m" at Q8_0 does not fit: it needs 0.8 GiB`},
 		"less context":         {4096, nil, ""},
 		"a smaller cache":      {16384, []string{"--cache-type-k", "q4_0", "--cache-type-v", "q4_0"}, ""},
-		"more than it has":     {65536, []string{"-ctk", "q4_0", "-ctv", "q4_0"}, "s: the context of 65536 tokens is more than the 32768 that the model was made for: the server cuts it to those"},
+		"more than it has":     {40000, []string{"-ctk", "q4_0", "-ctv", "q4_0"}, "s: the context of 40000 tokens is more than the 32768 that the model was made for: the server grants those, and takes the memory of all"},
 		"no service serves it": {0, nil, `model "m" at Q8_0 does not fit: it needs 0.8 GiB`},
 	} {
 		t.Run(name, func(t *testing.T) {

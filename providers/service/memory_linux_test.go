@@ -75,7 +75,7 @@ func TestRealServerStaysWithinItsNeed(t *testing.T) {
 				}
 			}()
 			base := strings.TrimSuffix(BaseURL(s), "/v1")
-			within(t, base+"/health")
+			within(t, base+"/health", cmd.Process.Pid)
 			need, most := v.MemoryOf(s.Name), bound(v.MemoryOf(s.Name), &f)
 			var sizes []string
 			for i := range 5 {
@@ -91,8 +91,11 @@ func TestRealServerStaysWithinItsNeed(t *testing.T) {
 	}
 }
 
-func within(t *testing.T, address string) {
+func within(t *testing.T, address string, pid int) {
 	for range 600 {
+		if text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err != nil || bytes.Contains(text, []byte(") Z ")) {
+			t.Fatal("the server ended")
+		}
 		if r, err := http.Get(address); err == nil {
 			_ = r.Body.Close()
 			if r.StatusCode == http.StatusOK {

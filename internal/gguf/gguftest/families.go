@@ -227,5 +227,5 @@ func Small() []*Model {
 		m.headNorms(i, w)
 	})
 	windows.Number(".attention.sliding_window", 512)
-	return []*Model{all, windows, granite("states", width{layers: 12, embedding: 512, heads: 4, cached: 4, head: 128, vocabulary: 4096, context: 32768, experts: 4, used: 2, expert: 256, shared: 256, tied: true}, 2048)}
+	return []*Model{all, windows, granite("states", width{layers: 12, embedding: 256, heads: 2, cached: 2, head: 128, vocabulary: 4096, context: 32768, experts: 4, used: 2, expert: 256, shared: 256, tied: true}, 512)}
 }

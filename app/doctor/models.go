@@ -98,7 +98,7 @@ func (e *Env) checkHeader(x pin.Chosen, files []store.Checked) []Finding {
 	if unread := (*pin.Error)(nil); errors.As(err, &unread) {
 		return []Finding{fail("aisync apply --target "+shellquote.Terminal("model:"+x.Use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.Use.ID, err)}
 	} else if err != nil {
-		return []Finding{fail("", "model %s: %v", x.Use.ID, err)}
+		return []Finding{fail("name all files of "+x.Quant.Name+" in the catalog's entry, in order, then aisync apply", "model %s: %v", x.Use.ID, err)}
 	}
 	shape := header.Shape
 	var out []Finding

@@ -38,12 +38,12 @@ var causes = []struct {
 	{Damaged, regexp.MustCompile(`(data is not within the file bounds|invalid magic|failed to read (?:header|tensor))`), "a file of its model is damaged: "},
 }
 
-var killed = regexp.MustCompile(`(?i)\bkill|oom`)
+var killed = regexp.MustCompile(`(?i)^signal kill`)
 
 // CauseOf returns why a server ended, and as a clause what tells so: from how it
 // ended, and what it wrote.
 func CauseOf(ended string, lines []string) (Cause, string) {
-	text := strings.Join(lines, "\n")
+	text := ended + "\n" + strings.Join(lines, "\n")
 	for _, c := range causes {
 		if x := c.words.FindStringSubmatch(text); x != nil {
 			return c.cause, c.text + strings.Join(x[1:], "")

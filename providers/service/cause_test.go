@@ -21,7 +21,9 @@ func TestCauseOf(t *testing.T) {
 		"a port":                  {"exit code 1", "E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 18799", Port, "another program has its port"},
 		"memory":                  {"exit code 1", "E ggml_aligned_malloc: insufficient memory (attempted to allocate 204800.00 MB)", Memory, "it got too little memory"},
 		"killed":                  {"signal killed", "I srv  llama_server: model loaded", Killed, "it was killed, by a person or because memory ran out"},
-		"killed under systemd":    {"oom-kill", "", Killed, "it was killed, by a person or because memory ran out"},
+		"killed under systemd":    {"signal KILL", "", Killed, "it was killed, by a person or because memory ran out"},
+		"out of memory there":     {"killed: out of memory", "", Memory, "it got too little memory"},
+		"too slow to end":         {"killed: timeout", "", "", ""},
 		"no word":                 {"exit code 1", "E srv  llama_server: exiting due to model loading error", "", ""},
 	} {
 		if cause, clause := CauseOf(c.ended, strings.Split(c.line, "\n")); cause != c.cause || clause != c.clause {

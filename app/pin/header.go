@@ -97,40 +97,38 @@ func (r *Resolver) readShape(ctx context.Context, files []spec.ModelFile) *spec.
 	r.mu.Lock()
 	dial := r.dials() && !r.unread
 	r.mu.Unlock()
-	var headers []gguf.Header
-	for _, f := range files {
-		h, err := r.header(reading, f, dial)
-		if err != nil {
-			r.mu.Lock()
-			r.unread = r.unread || reading.Err() != nil
-			r.mu.Unlock()
-			r.notify(Event{Kind: HeaderUnread, Name: f.Path, Err: err})
-			return nil
-		}
-		headers = append(headers, h)
-	}
-	s, err := gguf.Shape(headers...)
+	shape, unread, err := r.shapeOf(reading, files, dial)
 	if err != nil {
-		return nil
+		r.mu.Lock()
+		r.unread = r.unread || reading.Err() != nil
+		r.mu.Unlock()
+		r.notify(Event{Kind: HeaderUnread, Name: unread, Err: err})
 	}
-	return &s
+	return shape
 }
 
 // shapeHere is readShape of what is on this machine, and is silent.
 func (r *Resolver) shapeHere(ctx context.Context, files []spec.ModelFile) *spec.Shape {
+	shape, _, _ := r.shapeOf(ctx, files, false)
+	return shape
+}
+
+// shapeOf reads the headers of files; unread is the one that has none. It is nil
+// without an error where they do not belong together.
+func (r *Resolver) shapeOf(ctx context.Context, files []spec.ModelFile, dial bool) (shape *spec.Shape, unread string, err error) {
 	var headers []gguf.Header
 	for _, f := range files {
-		h, err := r.header(ctx, f, false)
+		h, err := r.header(ctx, f, dial)
 		if err != nil {
-			return nil
+			return nil, f.Path, err
 		}
 		headers = append(headers, h)
 	}
 	s, err := gguf.Shape(headers...)
 	if err != nil {
-		return nil
+		return nil, "", nil
 	}
-	return &s
+	return &s, "", nil
 }
 
 // header reads the header of one file.

@@ -217,7 +217,7 @@ func phi3() *Model {
 }
 
 // Small are models that compute quickly and keep much of a conversation: one all of
-// it, one in windows, one in states.
+// it, one in windows.
 func Small() []*Model {
 	w := width{layers: 6, embedding: 256, feed: 512, heads: 8, cached: 8, head: 128, vocabulary: 4096, context: 32768, tied: true}
 	all := dense("all", "qwen3", q8_0, w, func(m *Model, i int) { m.headNorms(i, w) })
@@ -227,5 +227,5 @@ func Small() []*Model {
 		m.headNorms(i, w)
 	})
 	windows.Number(".attention.sliding_window", 512)
-	return []*Model{all, windows, granite("states", width{layers: 12, embedding: 256, heads: 2, cached: 2, head: 128, vocabulary: 4096, context: 32768, experts: 4, used: 2, expert: 256, shared: 256, tied: true}, 512)}
+	return []*Model{all, windows}
 }

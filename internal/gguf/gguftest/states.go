@@ -52,14 +52,9 @@ func mamba2() *Model {
 }
 
 func graniteHybrid() *Model {
-	return granite("Granite-4.0-H-Tiny", width{layers: 12, embedding: 1536, heads: 12, cached: 4, head: 128, vocabulary: 100352, context: 131072, experts: 16, used: 6, expert: 512, shared: 1024, tied: true}, 3072)
-}
-
-// granite is a model of recurrent layers with two of attention.
-func granite(name string, w width, inner int) *Model {
-	const state, groups, conv = 128, 1, 4
-	heads := inner / 64
-	m := start(name, "granitehybrid", q4K, w)
+	w := width{layers: 12, embedding: 1536, heads: 12, cached: 4, head: 128, vocabulary: 100352, context: 131072, experts: 16, used: 6, expert: 512, shared: 1024, tied: true}
+	const inner, state, groups, heads, conv = 3072, 128, 1, 48, 4
+	m := start("Granite-4.0-H-Tiny", "granitehybrid", q4K, w)
 	m.state(conv, inner, state, groups, heads)
 	m.Number(".feed_forward_length", w.expert)
 	m.Number(".expert_shared_feed_forward_length", w.shared)

@@ -39,8 +39,10 @@ const (
 // Plugin is one that a spec asks for natively.
 type Plugin struct {
 	Name, Marketplace string
-	Digest            string // of its files, as they shall be
-	Project           bool   // asked for by a project
+	Project           bool // asked for by a project
+
+	files  []bundle.File // as they shall be
+	digest string        // of them
 }
 
 // ID is the name by which the program enables it.
@@ -164,7 +166,7 @@ func one(ctx context.Context, at *place, r *request, sources *bundle.Sources) (p
 	if err != nil {
 		return p, nil, used, err
 	}
-	p = Plugin{Name: tree.PluginName(), Marketplace: at.marketplace, Digest: digest, Project: at.project}
+	p = Plugin{Name: tree.PluginName(), Marketplace: at.marketplace, Project: at.project, files: files, digest: digest}
 	from := origin(r.pos)
 	for _, f := range files {
 		body := file.WithPast(file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil), f.Past)
@@ -197,7 +199,7 @@ func (at *place) enable(plugins []Plugin, list []request) ([]reconcile.Declarati
 	enabled := map[string]bool{}
 	for _, p := range plugins {
 		market.Plugins = append(market.Plugins, entry{p.Name, "./" + p.Name})
-		digests = append(digests, p.Name+" "+p.Digest)
+		digests = append(digests, p.Name+" "+p.digest)
 		enabled[p.ID()] = true
 	}
 	market.Metadata = map[string]string{"version": strings.Join(digests, ", ")}

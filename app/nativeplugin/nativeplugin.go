@@ -40,6 +40,7 @@ const (
 type Plugin struct {
 	Name, Marketplace string
 	Project           bool // asked for by a project
+	Origin            []reconcile.Position
 
 	files  []bundle.File // as they shall be
 	digest string        // of them
@@ -71,8 +72,9 @@ func Host(ctx context.Context, h *spec.Host, sources *bundle.Sources, installed 
 	return d, plugins, err
 }
 
-// Project declares the native plugins of p. They are everyone's.
-func Project(ctx context.Context, p *spec.Project, sources *bundle.Sources) (adapter.Decls, []Plugin, error) {
+// Project declares the native plugins of p. They are everyone's. A note names each
+// program of p that loads them too.
+func Project(ctx context.Context, p *spec.Project, runtimes []spec.Runtime, sources *bundle.Sources) (adapter.Decls, []Plugin, error) {
 	var list []request
 	var errs []error
 	for _, s := range p.Sources {
@@ -98,9 +100,32 @@ func Project(ctx context.Context, p *spec.Project, sources *bundle.Sources) (ada
 			}
 		}
 	}
-	here := slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == Program })
-	d, plugins, err := declare(ctx, &place{reconcile.ProjectOwner(p.Dir), p.Dir, "", "aisync-" + kebab(p.Name), here, true}, list, sources)
+	d, plugins, err := declare(ctx, &place{reconcile.ProjectOwner(p.Dir), p.Dir, "", "aisync-" + kebab(p.Name), used(p), true}, list, sources)
+	for _, id := range loadToo(runtimes) {
+		if len(plugins) > 0 && slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == id }) {
+			d.Notes = append(d.Notes, reconcile.Note{Origin: origin(list[0].pos), Text: fmt.Sprintf("%s also loads the plugins that %s enables, so it gets no translation of %s", id, settings, names(plugins))})
+		}
+	}
 	return d, plugins, errors.Join(append(errs, err)...)
+}
+
+// Shadowed returns a warning for each plugin of the project that the host asks for in
+// another version. Claude Code 2.1.329 loads the host's alone, in each session.
+func Shadowed(host, project []Plugin) (notes []reconcile.Note) {
+	for _, p := range project {
+		if slices.ContainsFunc(host, func(o Plugin) bool { return o.Name == p.Name && o.digest != p.digest }) {
+			notes = append(notes, reconcile.Note{Warning: true, Origin: p.Origin, Text: fmt.Sprintf("%s loads the plugin %s as the host's spec has it, which is another version than this project's; take it out of the host's spec, or update one of them", Program, p.Name)})
+		}
+	}
+	return notes
+}
+
+func names(plugins []Plugin) string {
+	var out []string
+	for _, p := range plugins {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
 }
 
 // kebab is a name as the program wants that of a marketplace.
@@ -166,7 +191,7 @@ func one(ctx context.Context, at *place, r *request, sources *bundle.Sources) (p
 	if err != nil {
 		return p, nil, used, err
 	}
-	p = Plugin{Name: tree.PluginName(), Marketplace: at.marketplace, Project: at.project, files: files, digest: digest}
+	p = Plugin{Name: tree.PluginName(), Marketplace: at.marketplace, Project: at.project, Origin: origin(r.pos), files: files, digest: digest}
 	from := origin(r.pos)
 	for _, f := range files {
 		body := file.WithPast(file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil), f.Past)

@@ -25,7 +25,7 @@ func installed(t *testing.T) (project string, p Plugin) {
 	}
 	s := spec.Project{Name: "p", Dir: project, Runtimes: []spec.Named{{Value: Program}},
 		Sources: []spec.Source{{Name: "one", URL: source, Pick: &spec.Pick{Native: []string{Program}}}}, Bundles: []spec.BundleRef{{Source: "one", Name: "."}}}
-	_, list, err := Project(context.Background(), &s, new(bundle.Sources))
+	_, list, err := Project(context.Background(), &s, nil, new(bundle.Sources))
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -102,5 +102,13 @@ func TestFixesAreTypedAsTheyArePrinted(t *testing.T) {
 	want := `cd '` + strings.ReplaceAll(project, "'", `'\''`) + `' && claude plugin enable one@aisync-p --scope local`
 	if len(faults) != 1 || faults[0].Fix != want {
 		t.Errorf("got %+v, want %s", faults, want)
+	}
+}
+
+// The host's version of a plugin hides the project's.
+func TestShadowed(t *testing.T) {
+	host, project := []Plugin{{Name: "one", digest: "1"}, {Name: "two", digest: "2"}}, []Plugin{{Name: "one", digest: "1"}, {Name: "two", digest: "3"}, {Name: "four", digest: "4"}}
+	if got := Shadowed(host, project); len(got) != 1 || !got[0].Warning || !strings.Contains(got[0].Text, "plugin two ") {
+		t.Errorf("got %+v", got)
 	}
 }

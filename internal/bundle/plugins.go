@@ -3,7 +3,9 @@ package bundle
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"sort"
@@ -120,6 +122,11 @@ func (t *Tree) pluginParts(p *Part) error {
 			return t.standardHooks(p, t.at(name), text)
 		}); err != nil {
 			return err
+		}
+	}
+	for _, at := range slices.Concat(m.Commands, m.Agents, m.Hooks, m.Servers) {
+		if _, err := t.stat(at); errors.Is(err, fs.ErrNotExist) {
+			p.Problems = append(p.Problems, t.problem(t.at(at), "is named by the manifest of the plugin, and is not there"))
 		}
 	}
 	t.leftOut(p)
@@ -263,6 +270,13 @@ func (t *Tree) PluginName() string {
 		return "" // what opens it says why
 	}
 	return m.Name
+}
+
+// ManifestError is why the manifest of the plugin that the source is cannot be read; nil
+// also where it has none.
+func (t *Tree) ManifestError() error {
+	_, err := t.plugin()
+	return err
 }
 
 // Whole returns every file of the plugin that the source is, for a program that loads

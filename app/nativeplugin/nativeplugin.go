@@ -61,7 +61,7 @@ type request struct {
 func Host(ctx context.Context, h *spec.Host, sources *bundle.Sources, installed func(command string) bool) (adapter.Decls, []Plugin, error) {
 	var list []request
 	for _, b := range h.Bundles {
-		if native(b.Pick) {
+		if b.Pick.Whole() {
 			list = append(list, request{bundle.OfHost(b, h.Dir), []spec.Position{b.Pos}, len(b.Parts) < len(spec.AllParts)})
 		}
 	}
@@ -78,7 +78,7 @@ func Project(ctx context.Context, p *spec.Project, runtimes []spec.Runtime, sour
 	var list []request
 	var errs []error
 	for _, s := range p.Sources {
-		if !native(s.Pick) {
+		if !s.Pick.Whole() {
 			continue
 		}
 		r := request{Source: s}
@@ -95,7 +95,7 @@ func Project(ctx context.Context, p *spec.Project, runtimes []spec.Runtime, sour
 	}
 	if p.Local != nil {
 		for _, s := range p.Local.Sources {
-			if native(s.Pick) {
+			if s.Pick.Whole() {
 				errs = append(errs, bundle.At(s.Pos, fmt.Errorf("source %s: a plugin of your own is native in your host's spec, not in a project", s.Name)))
 			}
 		}
@@ -130,8 +130,6 @@ func names(plugins []Plugin) string {
 
 // kebab is a name as the program wants that of a marketplace.
 func kebab(name string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(name) }
-
-func native(p *spec.Pick) bool { return p != nil && len(p.Native) > 0 }
 
 // place is one scope.
 type place struct {

@@ -75,7 +75,7 @@ func loadToo(runtimes []spec.Runtime) (ids []string) {
 // others is what is left of p without the programs that take it natively, and without
 // too; false: no program is left.
 func others(p *spec.Pick, all, too []string) (*spec.Pick, bool) {
-	if !native(p) {
+	if !p.Whole() {
 		return p, true
 	}
 	if len(p.Runtimes) > 0 {

@@ -304,6 +304,27 @@ func (t *Tree) Whole() (files []File, digest string, err error) {
 	return files, hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// wholeMark begins the digest of a source that is taken whole.
+const wholeMark = "whole:"
+
+// IsWhole reports whether digest is one of DigestOf for a source that is taken whole.
+func IsWhole(digest string) bool { return strings.HasPrefix(digest, wholeMark) }
+
+// DigestOf is the digest that a pin holds: of the files that the source could install,
+// and, where a program takes it whole, of every file too.
+func (t *Tree) DigestOf(whole bool) (string, error) {
+	digest, err := t.Digest()
+	if err != nil || !whole || !t.isFile(plugin.ManifestNames[0]) { // Whole says what it lacks
+		return digest, err
+	}
+	_, all, err := t.Whole()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(digest + " " + all))
+	return wholeMark + "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
 // pluginName is the plugin's name, or that of its source.
 func (t *Tree) pluginName() (string, error) {
 	m, err := t.plugin()

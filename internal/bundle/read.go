@@ -145,7 +145,9 @@ func unseen(name string) bool {
 	return !isASCII(name) && slices.ContainsFunc(hostiletext.Scan("name.md", []byte(name)), func(f hostiletext.Finding) bool { return f.Rule == hostiletext.HiddenText })
 }
 
-func isASCII(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 }
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
 
 // typeOf follows a link and refuses one that leaves the tree.
 func (t *Tree) typeOf(src string, e fs.DirEntry) (fs.FileMode, error) {

@@ -57,7 +57,7 @@ func (e *Editing) narrow(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("%q may be %s//%s or %s//%s; name one of them", termtext.Safe(skill), holders[0].Name, skill, holders[1].Name, skill)
 	}
 	src := holders[0]
-	if src.Pick != nil && len(src.Pick.Native) > 0 {
+	if src.Pick.Whole() {
 		return false, advice.New(fmt.Errorf("source %s is native for %s, which loads all of it: %s", src.Name, strings.Join(src.Pick.Native, ", "), src.Pos),
 			"take out native there first, or remove all of it: aisync remove plugin "+src.Name)
 	}

@@ -120,7 +120,7 @@ func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bund
 		hook.Timeout *= 1000
 	}
 	value := render.HookValue(f.Shape, hook)
-	key := merge.HookKey(f.Pointer, name, matcher, "command", command)
+	key := merge.HookKey(f.Pointer, name, merge.HookID{Matcher: matcher, Type: "command", Command: command, If: h.If})
 	if f.Shape != render.ShapeClaude {
 		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // our own JSON: cannot fail
 	}

@@ -286,7 +286,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		}
 	}
 	linked(own)
-	line := func(at spec.ImportLine) {
+	line := func(at spec.FileLine) {
 		leaf := reconcile.Leaf{Key: reconcile.LeafKey(merge.LineKey(at.Line)), Body: file.Line(""), Own: reconcile.Member, Origin: origin}
 		text := string(b.notesHere[at.Path].outside)
 		if !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == at.Line }) { // else it is there, the person's or ours
@@ -295,7 +295,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		forms = append(forms, form{"file:" + at.Path, leaf, now.WithFile(at.Path, text)})
 	}
 	if here.Link != to || len(forms) == 0 { // else the person's link stays
-		line(spec.ImportLine{Path: own, Line: p.scope.Imports})
+		line(spec.FileLine{Path: own, Line: p.scope.Imports})
 	}
 	if p.scope.ImportsApart != nil && here.Link != to {
 		line(*p.scope.ImportsApart)

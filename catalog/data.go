@@ -84,7 +84,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Files: []string{".amp/settings.json"},
 			},
 			Session: spec.Session{IDVars: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, Resume: []string{"threads", "continue", "{id}"}},
-			Launch:  spec.Launch{Headless: []string{"-x", "{prompt}"}, JSON: []string{"--stream-json"}, Autonomous: []string{"--dangerously-allow-all"}},
+			Launch:  spec.Launch{Headless: []string{"-x", "{prompt}"}, JSON: []string{"--stream-json"}, Autonomous: []string{"--dangerously-allow-all"}, Hosts: []string{"ampcode.com"}, Elsewhere: []string{"AMP_URL"}},
 			Coordination: spec.Coordination{
 				Events:          "no",
 				SessionVar:      "AMP_CURRENT_THREAD_ID",
@@ -200,6 +200,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Trusted:     map[string]string{"CLAUDE_CODE_SANDBOXED": "1"},
 				Sandbox:     map[string]string{"IS_SANDBOX": "1"},
 				Offline:     map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+				Hosts:       []string{"api.anthropic.com"},
+				Elsewhere:   []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"},
 			},
 			Preferred: true,
 			Worker:    &spec.Worker{Name: "claudeCode", Substrate: "process", Off: true},
@@ -502,6 +504,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Ready:       "› ",
 				ReadyDelay:  3000,
 				Dialogs:     []string{"Trust this folder?", "Do you trust the contents of this directory", "Sign in with ChatGPT", "hook needs review", "hooks need review", "Update available!", "Would you like to run", "Would you like to make the following edits", "Would you like to grant these permissions"},
+				Hosts:       []string{"chatgpt.com", "api.openai.com"},
+				Elsewhere:   []string{"OPENAI_BASE_URL", "CODEX_OSS_BASE_URL"},
 			},
 			Worker: &spec.Worker{Substrate: "tmux"},
 			Coordination: spec.Coordination{
@@ -673,6 +677,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Dialogs:     []string{"Do you trust", "Do you want to"},
 				Endpoint:    map[string]string{"COPILOT_MODEL": "{model}", "COPILOT_PROVIDER_API_KEY": "{key}", "COPILOT_PROVIDER_BASE_URL": "{url}/v1"},
 				Offline:     map[string]string{"COPILOT_OFFLINE": "true"},
+				Hosts:       []string{"api.githubcopilot.com", "api.github.com"},
+				Elsewhere:   []string{"COPILOT_PROVIDER_BASE_URL", "GH_HOST"},
 			},
 			Coordination: spec.Coordination{
 				Events:     "partial",
@@ -900,6 +906,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Autonomous:  []string{"--force"},
 				Model:       []string{"--model", "{model}"},
 				ReadyDelay:  5000,
+				Hosts:       []string{"api2.cursor.sh"},
 			},
 			Coordination: spec.Coordination{
 				Events:          "partial",
@@ -1064,6 +1071,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				ReadyDelay:  5000,
 				Dialogs:     []string{"Do you trust the files in this folder?", "Do you trust this folder?", "Apply this change?", "Allow execution of"},
 				Trusted:     map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+				Hosts:       []string{"cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com"},
+				Elsewhere:   []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"},
 			},
 			Coordination: spec.Coordination{
 				Events:     "yes",

@@ -86,6 +86,7 @@ func (n node) launch() spec.Launch {
 		JSON: n.getStrings("json"), Autonomous: n.getStrings("autonomous"), Model: n.getStrings("model"),
 		Ready: n.getStr("ready"), ReadyDelay: int(n.get("readyDelay").int()), Dialogs: n.getStrings("dialogs"), Trusted: n.get("trusted").texts(),
 		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(), Sandbox: n.get("sandbox").texts(),
+		Hosts: n.getStrings("hosts"), Elsewhere: n.getStrings("elsewhere"),
 	}
 }
 

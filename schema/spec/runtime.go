@@ -103,6 +103,8 @@ type Launch struct {
 	Endpoint    map[string]string   // if the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
 	Sandbox     map[string]string   // in our sandbox, perhaps as root
 	Offline     map[string]string   // without a network
+	Hosts       []string            // of its maker: NAME or NAME:PORT (443), one of which it must reach
+	Elsewhere   []string            // variables with which it talks to another host
 }
 
 // Line returns the arguments with which the program takes prompt in form, which

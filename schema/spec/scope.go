@@ -20,7 +20,7 @@ type Scope struct {
 	SettingsOwn  *SettingsFile // settings of one person in a project, which git does not carry; nil: none
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] if AGENTS.md holds content of ours
-	ImportsApart *FileLine   // another file, for a link or such a line, where the first one holds a person's text or another program would load the file twice
+	ImportsApart *FileLine     // another file, for a link or such a line, where the first one holds a person's text or another program would load the file twice
 	Follows      []string      // foreign instruction files that it reads, with their imports
 	MCP          *MCPFile
 	MCPOwn       *MCPFile         // servers of one person in a project, which git does not carry; {dir} is the project's path; nil: none

@@ -23,6 +23,7 @@ import (
 	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
 )
 
 // launchFlags holds the flags of launch.
@@ -59,6 +60,13 @@ or local-WORDS for the only model with these words in its name: local-qwen30b is
 qwen3-coder-30b. The default comes from .ai/runtime.toml, the project's spec,
 the host's spec, or ~/.config/rulesets/runtime.toml, in this order; else it is
 claude.
+
+Before it starts a program, launch looks for 2 seconds at most whether the server
+of that program answers: its maker's, or the service to which the spec points it.
+It offers to start a service that does not run, waits for one that loads its
+model, and offers a program of this machine in place of one that reaches nothing.
+Without a terminal it ends with what to type, and exit code 7 where a network is
+missing. --offline looks at services of this machine alone.
 
 The agent runs in a tmux window: of the tmux you are in, else of the session ai,
 which launch shows. Arguments after -- go to the program.`,
@@ -113,6 +121,9 @@ func runLaunch(ctx context.Context, a *cli.App, f launchFlags, words, more []str
 		return err
 	}
 	l, err := Prepare(ctx, a, root, f.runtime)
+	if !f.print && (err == nil || l != nil && errors.Is(err, reconcile.ErrOffline)) {
+		l, err = reached(ctx, a, l, err)
+	}
 	if err != nil {
 		return err
 	}

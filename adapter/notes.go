@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter/loads"
+	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
@@ -343,7 +344,7 @@ func Beside(from, to string) string {
 	if path.Dir(from) == path.Dir(to) {
 		return path.Base(to)
 	}
-	return relative(path.Dir(from), to)
+	return render.Relative(path.Dir(from), to)
 }
 
 // unshared notes the person's notes that some program here does not read.

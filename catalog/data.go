@@ -187,7 +187,14 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				HALVar:  "CLAUDE_SESSION_ID",
 				HALFile: ".claude/settings.json",
 			},
-			Session: spec.Session{IDVars: []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"}, Start: []string{"--session-id", "{id}"}, Resume: []string{"--resume", "{id}"}, Continue: []string{"--continue"}, Fork: []string{"--resume", "{id}", "--fork-session"}},
+			Session: spec.Session{
+				IDVars:      []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"},
+				Start:       []string{"--session-id", "{id}"},
+				Resume:      []string{"--resume", "{id}"},
+				Continue:    []string{"--continue"},
+				Fork:        []string{"--resume", "{id}", "--fork-session"},
+				Transcripts: "~/.claude/projects/{dashes}/*.jsonl",
+			},
 			Launch: spec.Launch{
 				Interactive: []string{"{prompt}"},
 				Headless:    []string{"-p", "{prompt}"},
@@ -494,7 +501,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				},
 				Files: []string{".codex/config.toml"},
 			},
-			Session: spec.Session{IDVars: []string{"CODEX_THREAD_ID", "CODEX_SESSION_ID"}, Resume: []string{"resume", "{id}"}, Continue: []string{"resume", "--last"}, Fork: []string{"fork", "{id}"}},
+			Session: spec.Session{IDVars: []string{"CODEX_THREAD_ID", "CODEX_SESSION_ID"}, Resume: []string{"resume", "{id}"}, Continue: []string{"resume", "--last"}, Fork: []string{"fork", "{id}"}, Transcripts: "~/.codex/sessions/*/*/*/rollout-*.jsonl"},
 			Launch: spec.Launch{
 				Interactive: []string{"{prompt}"},
 				Headless:    []string{"exec", "--skip-git-repo-check", "{prompt}"},

@@ -76,7 +76,7 @@ func (n node) detect() spec.Detect {
 func (n node) session() spec.Session {
 	return spec.Session{
 		IDVars: n.getStrings("idVars"), Start: n.getStrings("start"), Resume: n.getStrings("resume"),
-		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"),
+		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"), Transcripts: n.getStr("transcripts"),
 	}
 }
 

@@ -83,6 +83,9 @@ type Session struct {
 	Resume   []string // continues the session of an id
 	Continue []string // continues the last session
 	Fork     []string // begins a copy of the session of an id
+	// Transcripts matches the files of its sessions, JSON a line: ~/…; {dashes} is
+	// the project's path with - for all but letters and digits. "": not known.
+	Transcripts string
 }
 
 // Launch says how to start a program. Each list is arguments after the command;

@@ -30,6 +30,7 @@ import (
 type launchFlags struct {
 	runtime, id, recover                              string
 	attach, list, helper, print, noTmux, fresh, typed bool
+	goOn                                              bool
 }
 
 // The values of --id and --recover when given without one.
@@ -52,7 +53,9 @@ The first agent in a project is the primary: it has no id, and its session file
 is .ai/session-context.org. Every other agent, and one started with --id, gets
 an id, HOST.PROJECT.RUNTIME.1f3a, and a separate session file; --helper makes it
 a helper, helper-1f3a. If the last session did not end, launch asks whether to
-resume it. The program reads its identity from AI_AGENT_ID, AI_RUNTIME,
+resume it. --continue briefs the new agent on the work of the last one, in
+.ai/brief.md: its session file, its last turns where Claude Code or Codex keeps
+them, git's changes, claims and tasks; and it names the unfinished step. The program reads its identity from AI_AGENT_ID, AI_RUNTIME,
 AI_PROJECT_DIR, AI_SESSION_CONTEXT, AI_HELPER, AI_MODEL and PI_ENSEMBLE_AGENT.
 
 --runtime takes a runtime, a service of the host, a model that a service serves,
@@ -96,6 +99,7 @@ which launch shows. Arguments after -- go to the program.`,
 	fs.StringVar(&f.recover, "recover", "", "resume the session that did not end; of several, that of `ID` or primary")
 	fs.Lookup("recover").NoOptDefVal = lastSession
 	fs.BoolVar(&f.fresh, "fresh", false, "start a new session, and archive the session files of agents that did not end")
+	fs.BoolVar(&f.goOn, "continue", false, "go on with the work of the last agent here, whichever program it was")
 	fs.BoolVar(&f.attach, "attach", false, "start nothing: show the agent's window")
 	fs.BoolVar(&f.list, "list-runtimes", false, "start nothing: list the values of --runtime")
 	fs.BoolVar(&f.print, "print", false, "start nothing: print the command and its environment")
@@ -105,6 +109,8 @@ which launch shows. Arguments after -- go to the program.`,
 	cmd.MarkFlagsMutuallyExclusive("recover", "fresh")
 	cmd.MarkFlagsMutuallyExclusive("recover", "id")
 	cmd.MarkFlagsMutuallyExclusive("recover", "helper")
+	cmd.MarkFlagsMutuallyExclusive("continue", "fresh")
+	cmd.MarkFlagsMutuallyExclusive("continue", "helper")
 	cmd.MarkFlagsMutuallyExclusive("attach", "list-runtimes", "print", "no-tmux")
 	return cmd
 }
@@ -130,6 +136,9 @@ func runLaunch(ctx context.Context, a *cli.App, f launchFlags, words, more []str
 	d, err := decide(a, l, &f)
 	if err != nil {
 		return err
+	}
+	if d.Recover != nil && d.Recover.Runtime != "" && d.Recover.Runtime != l.Choice.Runtime.ID {
+		f.goOn = true // another program has not read what it goes on with
 	}
 	for _, w := range d.Warnings {
 		a.Say("aisync: %s", termtext.Safe(w))
@@ -170,6 +179,10 @@ func decide(a *cli.App, l *Launcher, f *launchFlags) (launch.Decision, error) {
 			err = nil
 		}
 		return d, err
+	}
+	if one := d.Unended(); f.goOn && len(one) == 1 {
+		f.recover = launch.NameOf(one[0])
+		return launch.Decide(l.root, now, f.ask())
 	}
 	a.Say("aisync: %s", unended(d.Unended()))
 	for _, e := range d.Unended() {

@@ -84,7 +84,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Files: []string{".amp/settings.json"},
 			},
 			Session: spec.Session{IDVars: []string{"AMP_CURRENT_THREAD_ID", "AGENT_THREAD_ID"}, Resume: []string{"threads", "continue", "{id}"}},
-			Launch:  spec.Launch{Headless: []string{"-x", "{prompt}"}, JSON: []string{"--stream-json"}, Autonomous: []string{"--dangerously-allow-all"}},
+			Launch:  spec.Launch{Headless: []string{"-x", "{prompt}"}, JSON: []string{"--stream-json"}, Autonomous: []string{"--dangerously-allow-all"}, Hosts: []string{"ampcode.com"}, Elsewhere: []string{"AMP_URL"}},
 			Coordination: spec.Coordination{
 				Events:          "no",
 				SessionVar:      "AMP_CURRENT_THREAD_ID",
@@ -187,7 +187,14 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				HALVar:  "CLAUDE_SESSION_ID",
 				HALFile: ".claude/settings.json",
 			},
-			Session: spec.Session{IDVars: []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"}, Start: []string{"--session-id", "{id}"}, Resume: []string{"--resume", "{id}"}, Continue: []string{"--continue"}, Fork: []string{"--resume", "{id}", "--fork-session"}},
+			Session: spec.Session{
+				IDVars:      []string{"CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID"},
+				Start:       []string{"--session-id", "{id}"},
+				Resume:      []string{"--resume", "{id}"},
+				Continue:    []string{"--continue"},
+				Fork:        []string{"--resume", "{id}", "--fork-session"},
+				Transcripts: "~/.claude/projects/{dashes}/*.jsonl",
+			},
 			Launch: spec.Launch{
 				Interactive: []string{"{prompt}"},
 				Headless:    []string{"-p", "{prompt}"},
@@ -200,6 +207,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Trusted:     map[string]string{"CLAUDE_CODE_SANDBOXED": "1"},
 				Sandbox:     map[string]string{"IS_SANDBOX": "1"},
 				Offline:     map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+				Hosts:       []string{"api.anthropic.com"},
+				Elsewhere:   []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"},
 			},
 			Preferred: true,
 			Worker:    &spec.Worker{Name: "claudeCode", Substrate: "process", Off: true},
@@ -438,7 +447,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				SettingsOwn:  &spec.SettingsFile{Path: ".claude/settings.local.json", Format: "json", Sets: []string{"/permissions/allow", "/permissions/deny", "/permissions/ask", "/permissions/additionalDirectories", "/enabledMcpjsonServers"}, Hooks: "/hooks"},
 				Instructions: []string{"CLAUDE.md"},
 				Imports:      "@AGENTS.md",
-				ImportsApart: &spec.ImportLine{Path: ".claude/CLAUDE.md", Line: "@../AGENTS.md"},
+				ImportsApart: &spec.FileLine{Path: ".claude/CLAUDE.md", Line: "@../AGENTS.md"},
 				MCP: &spec.MCPFile{
 					Path:      ".mcp.json",
 					Format:    "json",
@@ -492,7 +501,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				},
 				Files: []string{".codex/config.toml"},
 			},
-			Session: spec.Session{IDVars: []string{"CODEX_THREAD_ID", "CODEX_SESSION_ID"}, Resume: []string{"resume", "{id}"}, Continue: []string{"resume", "--last"}, Fork: []string{"fork", "{id}"}},
+			Session: spec.Session{IDVars: []string{"CODEX_THREAD_ID", "CODEX_SESSION_ID"}, Resume: []string{"resume", "{id}"}, Continue: []string{"resume", "--last"}, Fork: []string{"fork", "{id}"}, Transcripts: "~/.codex/sessions/*/*/*/rollout-*.jsonl"},
 			Launch: spec.Launch{
 				Interactive: []string{"{prompt}"},
 				Headless:    []string{"exec", "--skip-git-repo-check", "{prompt}"},
@@ -502,6 +511,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Ready:       "› ",
 				ReadyDelay:  3000,
 				Dialogs:     []string{"Trust this folder?", "Do you trust the contents of this directory", "Sign in with ChatGPT", "hook needs review", "hooks need review", "Update available!", "Would you like to run", "Would you like to make the following edits", "Would you like to grant these permissions"},
+				Hosts:       []string{"chatgpt.com", "api.openai.com"},
+				Elsewhere:   []string{"OPENAI_BASE_URL", "CODEX_OSS_BASE_URL"},
 			},
 			Worker: &spec.Worker{Substrate: "tmux"},
 			Coordination: spec.Coordination{
@@ -673,6 +684,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Dialogs:     []string{"Do you trust", "Do you want to"},
 				Endpoint:    map[string]string{"COPILOT_MODEL": "{model}", "COPILOT_PROVIDER_API_KEY": "{key}", "COPILOT_PROVIDER_BASE_URL": "{url}/v1"},
 				Offline:     map[string]string{"COPILOT_OFFLINE": "true"},
+				Hosts:       []string{"api.githubcopilot.com", "api.github.com"},
+				Elsewhere:   []string{"COPILOT_PROVIDER_BASE_URL", "GH_HOST"},
 			},
 			Coordination: spec.Coordination{
 				Events:     "partial",
@@ -900,6 +913,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Autonomous:  []string{"--force"},
 				Model:       []string{"--model", "{model}"},
 				ReadyDelay:  5000,
+				Hosts:       []string{"api2.cursor.sh"},
 			},
 			Coordination: spec.Coordination{
 				Events:          "partial",
@@ -1064,6 +1078,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				ReadyDelay:  5000,
 				Dialogs:     []string{"Do you trust the files in this folder?", "Do you trust this folder?", "Apply this change?", "Allow execution of"},
 				Trusted:     map[string]string{"GEMINI_CLI_TRUST_WORKSPACE": "true"},
+				Hosts:       []string{"cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com"},
+				Elsewhere:   []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"},
 			},
 			Coordination: spec.Coordination{
 				Events:     "yes",
@@ -1531,6 +1547,9 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Always: []spec.Reference{
 					{Path: "~/.config/opencode/opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)},
 				},
+				Lines: []spec.FileLine{
+					{Path: "~/.config/opencode/.npmrc", Line: "fetch-retries=0"},
+				},
 			},
 			Project: spec.Scope{
 				Dir:          ".opencode",
@@ -1568,6 +1587,9 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Permissions: &spec.PermissionsFile{Path: "opencode.json", Format: "json", Shape: "opencode"},
 				Always: []spec.Reference{
 					{Path: "opencode.json", Format: "json", Pointer: "/$schema", JSON: []byte(`"https://opencode.ai/config.json"`)},
+				},
+				Lines: []spec.FileLine{
+					{Path: ".opencode/.npmrc", Line: "fetch-retries=0"},
 				},
 				Obeys: obeyed(".opencode/skill/**/SKILL.md\n.opencode/skills/**/SKILL.md\n.claude/skills/**/SKILL.md\n.agents/skills/**/SKILL.md\x1dfrontmatter\x1d/name\n/description\x1d/name\n/description\x1d\x1d\x1d\x1d\x1d\x1dhttps://opencode.ai/docs/skills\x1d\x1eopencode.json\nopencode.jsonc\n.opencode/opencode.json\n.opencode/opencode.jsonc\x1djson\x1d\x1d/$schema\n/username\n/logLevel\n/layout\n/disabled_providers/*\n/subagent_depth\n/attachment/image/*\n/tool_output/max_lines\n/tool_output/max_bytes\n/compaction/*\n/experimental/disable_paste_summary\n/experimental/mcp_timeout\n/mcp/*/timeout\n/command/*/description\n/agent/*/description\n/agent/*/mode\n/agent/*/hidden\n/agent/*/color\n/agent/*/temperature\n/agent/*/top_p\n/agent/*/steps\n/agent/*/maxSteps\n/theme\n/tui/scroll_speed\n/tui/scroll_acceleration/*\n/tui/diff_style\x1d/permission\tdeny\task\n/permission/*\tdeny\task\n/permission/*/*\tdeny\task\n/agent/*/permission\tdeny\task\n/agent/*/permission/*\tdeny\task\n/agent/*/permission/*/*\tdeny\task\n/tools/*\tfalse\n/agent/*/tools/*\tfalse\n/mcp/*/enabled\tfalse\n/formatter\tfalse\n/lsp\tfalse\n/formatter/*/disabled\ttrue\n/lsp/*/disabled\ttrue\n/share\tdisabled\tmanual\n/autoshare\tfalse\n/autoupdate\tfalse\tnotify\n/snapshot\ttrue\n/experimental/openTelemetry\tfalse\x1d/instructions/*\x1d/permission\n/permission/*\n/permission/*/*\n/agent/*/permission\n/agent/*/permission/*\n/agent/*/permission/*/*\n/tools/*\n/agent/*/tools/*\n/disabled_providers/*\x1d\x1d/plugin\t\truns\tloads {value} as code\n/mcp/*\tcommand\truns\tstarts the MCP server {1}: {value}\n/mcp/*\turl\tsends\tsends what its tools are asked to the MCP server {1} at {value}\n/mcp/*\t\truns\tuses the MCP server {1}: {value}\n/formatter\t\truns\tformats files with {value}\n/lsp\t\truns\tstarts the language server {value}\n/shell\t\truns\truns commands with {value}\n/command/*/template\t\truns\toffers the command {1}, whose text can run commands: {value}\n/command/*\t\tsends\toffers the command {1} with {value}\n/provider/*/npm\t\truns\tloads {value} as code for the provider {1}\n/provider/*/models/*/provider/npm\t\truns\tloads {value} as code for the model {2}\n/provider/*/options/baseURL\t\tsends\tsends requests for {1} to {value}\n/provider/*/api\t\tsends\tsends requests for {1} to {value}\n/provider/*\t\tsends\tchanges the provider {1}: {value}\n/model\t\tsends\tsends its requests to the model {value}\n/small_model\t\tsends\tsends small requests to the model {value}\n/enabled_providers\t\tsends\tuses the provider {value}\n/enterprise\t\tsends\tworks with the server {value}\n/share\t\tsends\tpublishes conversations: {value}\n/autoshare\t\tsends\tpublishes conversations by itself\n/server\t\tsends\topens its server: {value}\n/instructions\t\tsends\tgives its model what {value} names as instructions\n/skills/urls\t\tsends\ttakes skills from {value}\n/skills/paths\t\tloosens\ttakes skills from {value}\n/reference*/*\t\tsends\tfetches or reads the reference {2}: {value}\n/autoupdate\t\truns\tupdates itself: {value}\n/permission\t\tloosens\tchanges what it does without asking: {value}\n/tools/*\t\tloosens\tswitches the tool {1} on\n/agent/*/permission\t\tloosens\tchanges what the agent {1} does without asking: {value}\n/mode/*/permission\t\tloosens\tchanges what the mode {1} does without asking: {value}\n/agent/*/model\t\tsends\tsends the requests of the agent {1} to the model {value}\n/mode/*/model\t\tsends\tsends the requests of the mode {1} to the model {value}\n/agent/*/prompt\t\tloosens\tgives the agent {1} the prompt {value}\n/agent/*\t\tloosens\tchanges the agent {1}: {value}\n/mode/*\t\tloosens\tchanges the mode {1}: {value}\n/default_agent\t\tloosens\tworks as the agent {value}\n/snapshot\t\tloosens\tkeeps no snapshots to undo with\n/watcher\t\tloosens\tdoes not watch {value}\n/keybinds/*\t\tloosens\tchanges the key of {1} to {value}\n/experimental\t\tloosens\tswitches an experiment: {value}\x1dhttps://opencode.ai/config.json\x1d\x1etui.json\ntui.jsonc\n.opencode/tui.json\n.opencode/tui.jsonc\x1djson\x1d\x1d/$schema\n/theme\n/leader_timeout\n/scroll_speed\n/scroll_acceleration\n/scroll_acceleration/*\n/diff_style\n/mouse\n/prompt/*\n/attention/enabled\n/attention/notifications\n/attention/sound\n/attention/volume\x1d\x1d\x1d\x1d\x1d/plugin\t\truns\tloads {value} as code\n/keybinds/*\t\tloosens\tchanges the key of {1} to {value}\n/plugin_enabled/*\t\tloosens\tswitches the plugin {1} off\tfalse\n/plugin_enabled/*\t\truns\tloads the plugin {1} as code\x1dhttps://opencode.ai/tui.json\x1d\x1e.opencode/plugin/*.js\n.opencode/plugin/*.ts\n.opencode/plugins/*.js\n.opencode/plugins/*.ts\n.opencode/tool/*.js\n.opencode/tool/*.ts\n.opencode/tools/*.js\n.opencode/tools/*.ts\x1dcode\x1d\x1d\x1d\x1d\x1d\x1d\x1d\t\truns\tloads {file} as code\x1dhttps://opencode.ai/docs/plugins\x1d\x1e.opencode/package.json\x1dtext\x1d\x1d\x1d\x1d\x1d\x1d\x1d\t\truns\tinstalls the packages that {file} names, for its plugins to load\x1dhttps://opencode.ai/docs/plugins\x1d\x1e.opencode/agent/**/*.md\n.opencode/agents/**/*.md\n.opencode/mode/*.md\n.opencode/modes/*.md\n.opencode/command/**/*.md\n.opencode/commands/**/*.md\x1dfrontmatter\x1d\x1d/name\n/description\n/mode\n/hidden\n/color\n/temperature\n/top_p\n/steps\n/maxSteps\n/disable\n/subtask\n/argument-hint\n/license\n/compatibility\n/metadata/**\x1d/permission\tdeny\task\n/permission/*\tdeny\task\n/permission/*/*\tdeny\task\n/tools/*\tfalse\x1d\x1d/permission\n/permission/*\n/permission/*/*\n/tools/*\x1d\x1d/permission\t\tloosens\tchanges what {file} does without asking: {value}\n/tools/*\t\tloosens\tgives {file} the tool {1}\n/model\t\tsends\tsends the requests of {file} to the model {value}\n/agent\t\tloosens\truns {file} as the agent {value}\n/options\t\tsends\tsends the options of {file}: {value}\x1dhttps://opencode.ai/docs/agents\x1d"),
 			},

@@ -118,7 +118,10 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		s.Permissions = &spec.PermissionsFile{Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape")}
 	}
 	if f := n.get("importsApart"); f.exists() {
-		s.ImportsApart = &spec.ImportLine{Path: in(f.get("path")), Line: f.getStr("line")}
+		s.ImportsApart = &spec.FileLine{Path: in(f.get("path")), Line: f.getStr("line")}
+	}
+	for _, l := range n.get("lines").elements() {
+		s.Lines = append(s.Lines, spec.FileLine{Path: in(l.get("path")), Line: l.getStr("line")})
 	}
 	if f := n.get("blockLimit"); f.exists() {
 		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}

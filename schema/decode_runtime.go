@@ -76,7 +76,7 @@ func (n node) detect() spec.Detect {
 func (n node) session() spec.Session {
 	return spec.Session{
 		IDVars: n.getStrings("idVars"), Start: n.getStrings("start"), Resume: n.getStrings("resume"),
-		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"),
+		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"), Transcripts: n.getStr("transcripts"),
 	}
 }
 
@@ -86,6 +86,7 @@ func (n node) launch() spec.Launch {
 		JSON: n.getStrings("json"), Autonomous: n.getStrings("autonomous"), Model: n.getStrings("model"),
 		Ready: n.getStr("ready"), ReadyDelay: int(n.get("readyDelay").int()), Dialogs: n.getStrings("dialogs"), Trusted: n.get("trusted").texts(),
 		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(), Sandbox: n.get("sandbox").texts(),
+		Hosts: n.getStrings("hosts"), Elsewhere: n.getStrings("elsewhere"),
 	}
 }
 

@@ -41,7 +41,8 @@ type Program struct {
 	Args        []string     // after the command's fixed arguments
 	Environment map[string]string
 	Model       string
-	Hooked      bool // the project's spec gives it the hooks of the ledger
+	Service     spec.Service // that it talks to; without a name: its maker's, or what its own files say
+	Hooked      bool         // the project's spec gives it the hooks of the ledger
 }
 
 // Plan returns how to start the agent of d.

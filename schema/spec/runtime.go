@@ -83,6 +83,9 @@ type Session struct {
 	Resume   []string // continues the session of an id
 	Continue []string // continues the last session
 	Fork     []string // begins a copy of the session of an id
+	// Transcripts matches the files of its sessions, JSON a line: ~/…; {dashes} is
+	// the project's path with - for all but letters and digits. "": not known.
+	Transcripts string
 }
 
 // Launch says how to start a program. Each list is arguments after the command;
@@ -103,6 +106,8 @@ type Launch struct {
 	Endpoint    map[string]string   // if the host has an endpoint; {url} ends before /v1, {model}, {context} in tokens, {key}
 	Sandbox     map[string]string   // in our sandbox, perhaps as root
 	Offline     map[string]string   // without a network
+	Hosts       []string            // of its maker: NAME or NAME:PORT (443), one of which it must reach
+	Elsewhere   []string            // variables with which it talks to another host
 }
 
 // Line returns the arguments with which the program takes prompt in form, which

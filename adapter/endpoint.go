@@ -125,6 +125,7 @@ func (p *pointing) connect(b *builder) {
 		b.note(true, p.origin, "%s starts with about %d tokens, and %s has a context of %d: give it %d or more, or %s will soon lose its instructions",
 			driver.ID, driver.FirstRequest, t.Name, t.Context, least, driver.ID)
 	}
+	p.untold(b, driver)
 	switch {
 	case rt.Local:
 		p.write(b)
@@ -138,6 +139,25 @@ func (p *pointing) connect(b *builder) {
 	}
 }
 
+// untold says which roles and models of the service its program has no word for,
+// and where a role's model grants less than the program counts on.
+func (p *pointing) untold(b *builder, driver *spec.Runtime) {
+	if !start.Pointable(driver) {
+		return
+	}
+	id, t, texts := p.rt.ID, &p.server, start.Texts(driver)
+	if lost := t.Untold(texts); len(lost) > 0 {
+		by := driver.Command + " " + strings.Join(driver.Launch.Model, " ")
+		if p.rt.Local {
+			by = "aisync launch --runtime {model}"
+		}
+		b.note(false, p.origin, "%s has no word for %s of %s; choose by: %s", id, list(lost), t.Name, strings.ReplaceAll(by, "{model}", "NAME"))
+	}
+	for _, m := range t.Narrower(texts) {
+		b.note(true, p.origin, "%s counts on %d tokens whichever model it uses, and %s has %d: longer conversations with it fail", id, t.Context, m.Name, m.Context)
+	}
+}
+
 // cannot adds the row that the runtime cannot be pointed.
 func (p *pointing) cannot(b *builder, format string, args ...any) {
 	b.cannot(reconcile.Address("endpoint:"+p.rt.ID), p.origin, format, args...)
@@ -146,8 +166,9 @@ func (p *pointing) cannot(b *builder, format string, args ...any) {
 // environment lists variables in shell syntax.
 func environment(vars map[string]string, t *start.Server) string {
 	var words []string
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		words = append(words, name+"="+t.Fill(vars[name]))
+	filled := t.Variables(vars)
+	for _, name := range slices.Sorted(maps.Keys(filled)) {
+		words = append(words, name+"="+filled[name])
 	}
 	return strings.Join(words, " ")
 }
@@ -165,16 +186,11 @@ func (p *pointing) write(b *builder) {
 // point writes the leaves by which a program finds a server. They depend on the
 // server: if it cannot start, the program is not pointed there.
 func (p *pointing) point(b *builder, refs []spec.Reference) {
+	refs, err := p.server.References(refs)
+	if err != nil {
+		b.fail(p.origin, "adapter: %w", err)
+	}
 	for _, ref := range refs {
-		value, ok, err := p.server.FillJSON(ref.JSON)
-		if err != nil {
-			b.fail(p.origin, "adapter: %s %s: %w", ref.Path, ref.Pointer, err)
-			continue
-		}
-		if !ok {
-			continue
-		}
-		ref.JSON = value
 		b.reference(ref, p.origin, p.rt.ID)
 		b.waits(fileAt(ref.Path), p.runs())
 	}
@@ -234,7 +250,7 @@ func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string)
 
 // driverText is the text of a driver's file that belongs to aisync as a whole.
 func (p *pointing) driverText(b *builder, d *spec.Driver) []byte {
-	text := p.server.FillQuoted(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
+	text := p.server.Lines(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
 	if index := p.rt.User.RulesBlock; p.host.Home != "" && b.written(index) {
 		text += strings.ReplaceAll(d.RulesText, "{index}", start.Escaped(string(fileAt(index).Path(p.host.Home))))
 	}

@@ -178,9 +178,9 @@ func checkService(n node, s spec.Service, models []string) {
 	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
 		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
-		"ollama":       {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
-		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
-		"external":     {"model", "models", "url", "apis", "context"},
+		"ollama":       {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
+		"llama-swap":   {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
+		"external":     {"model", "models", "roles", "url", "apis", "context"},
 	}
 	fields, ok := takes[s.Kind]
 	if !ok {
@@ -194,6 +194,11 @@ func checkService(n node, s spec.Service, models []string) {
 	for _, f := range n.fields() {
 		if name := f.name(); name != "kind" && name != "enabled" && !slices.Contains(fields, name) && slices.Contains(serviceFields, name) {
 			n.doc.add(Problem{Pos: f.labelPos(), Path: pathText(f.path), Message: "a service of kind " + s.Kind + " has no " + name, Hint: "it takes " + strings.Join(fields, ", ")})
+		}
+	}
+	for _, f := range n.get("roles").fields() {
+		if !slices.Contains(s.AllModels(), f.str()) {
+			f.unknown("model of this service", f.str(), s.AllModels())
 		}
 	}
 	if s.Kind == "external" {
@@ -210,7 +215,7 @@ func checkService(n node, s spec.Service, models []string) {
 	}
 }
 
-var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
+var serviceFields = []string{"model", "models", "roles", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
 
 // overrides are arguments and variables that duplicate a field of a service, or
 // that aisync must know: the address above all.

@@ -218,9 +218,4 @@ func ModelName(s spec.Service, id string) string {
 func Runs(s spec.Service) bool { return s.Enabled && s.Kind != "external" }
 
 // ModelsOf are the models that s serves.
-func ModelsOf(s spec.Service) []string {
-	if s.Model != "" {
-		return append([]string{s.Model}, s.Models...)
-	}
-	return s.Models
-}
+func ModelsOf(s spec.Service) []string { return s.AllModels() }

@@ -3,6 +3,8 @@
 package spec
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -231,6 +233,7 @@ type Service struct {
 	Kind    string // "llama-server", "ollama", "llama-swap", "external"
 	Model   string
 	Models  []string
+	Roles   map[string]string // role, "main" or one of Roles, to a model
 	Port    int
 	Context int
 	Scope   string // "user" or "system"
@@ -247,6 +250,26 @@ type Service struct {
 	ChatTemplate string            // a name, or a file that starts with ~/ or /
 	Args         []string          // of llama-server, after aisync's
 	Env          map[string]string // in addition to aisync's
+}
+
+// Roles are the roles of models beside "main": for short side tasks, for what is
+// hard, for reviews, for edits that the main model described.
+var Roles = []string{"small", "large", "review", "editor"}
+
+// AllModels are the models that s serves, each once.
+func (s Service) AllModels() []string {
+	if s.Model == "" || slices.Contains(s.Models, s.Model) {
+		return s.Models
+	}
+	return append([]string{s.Model}, s.Models...)
+}
+
+// Main is the model that programs use if nothing else is said; "": s does not say.
+func (s Service) Main() string {
+	if name := cmp.Or(s.Roles["main"], s.Model); name != "" || len(s.Models) == 0 {
+		return name
+	}
+	return s.Models[0]
 }
 
 // maxUnsaid is the planned size of a conversation in tokens if none is set:

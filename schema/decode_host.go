@@ -170,7 +170,7 @@ func (n node) install() *spec.Install {
 func (n node) service() spec.Service {
 	s := spec.Service{
 		Name: n.name(), Pos: n.labelPos(), Kind: n.getStr("kind"),
-		Model: n.getStr("model"), Models: n.getStrings("models"), Roles: n.get("roles").texts(),
+		Model: n.getStr("model"), Models: n.getStrings("models"), Roles: n.get("roles").texts(), Loaded: int(n.get("loaded").int()),
 		Port: int(n.get("port").int()), Context: int(n.get("context").int()),
 		Scope: n.getStr("scope"), Listen: n.getStr("listen"),
 		URL: n.getStr("url"), APIs: n.getStrings("apis"),

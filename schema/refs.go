@@ -175,9 +175,9 @@ func checkServices(n node, h *spec.Host) {
 // checkService reports missing and unused fields for the service's kind. The
 // models of an external service are not checked.
 func checkService(n node, s spec.Service, models []string) {
-	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
+	needs := map[string][]string{"llama-server": {"port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
-		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
+		"llama-server": {"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
 		"ollama":       {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
 		"llama-swap":   {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
 		"external":     {"model", "models", "roles", "url", "apis", "context"},
@@ -185,6 +185,9 @@ func checkService(n node, s spec.Service, models []string) {
 	fields, ok := takes[s.Kind]
 	if !ok {
 		return
+	}
+	if s.Kind == "llama-server" && !n.get("models").exists() {
+		needs[s.Kind] = []string{"model", "port"}
 	}
 	for _, name := range needs[s.Kind] {
 		if !n.get(name).exists() {
@@ -215,12 +218,14 @@ func checkService(n node, s spec.Service, models []string) {
 	}
 }
 
-var serviceFields = []string{"model", "models", "roles", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
+var serviceFields = []string{"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
 
 // overrides are arguments and variables that duplicate a field of a service, or
 // that aisync must know: the address above all.
 var overrides = map[string]string{
 	"-m": "model", "--model": "model", "-a": "model", "--alias": "model", "-hf": "model", "--hf-repo": "model", "-mu": "model", "--model-url": "model",
+	"--models-preset": "models", "--models-dir": "models", "--models-max": "loaded",
+	"LLAMA_ARG_MODELS_PRESET": "models", "LLAMA_ARG_MODELS_DIR": "models", "LLAMA_ARG_MODELS_MAX": "loaded",
 	"--host": "listen", "--port": "port", "-c": "context", "--ctx-size": "context", "-np": "parallel", "--parallel": "parallel",
 	"-ngl": "gpuLayers", "--gpu-layers": "gpuLayers", "--n-gpu-layers": "gpuLayers", "--chat-template": "chatTemplate", "--chat-template-file": "chatTemplate",
 	"LLAMA_ARG_HOST": "listen", "LLAMA_ARG_PORT": "port", "LLAMA_ARG_MODEL": "model", "OLLAMA_HOST": "listen and port", "OLLAMA_MODELS": "models",

@@ -102,8 +102,9 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 			}
 			mine = append(mine, l)
 		}
-		if s.Kind == "llama-swap" && len(mine) > 0 { // it keeps one in memory at a time
-			mine = []hosts.Load{slices.MaxFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(a.Weights, b.Weights) })}
+		if s.Kind == "llama-swap" || s.Routes() { // not all of them are in memory at once
+			slices.SortStableFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(b.Weights, a.Weights) })
+			mine = mine[:min(len(mine), max(1, s.Loaded))]
 		}
 		out = append(out, mine...)
 	}

@@ -38,7 +38,12 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
 		"--parallel", strconv.Itoa(slots), "--ctx-size", strconv.FormatInt(m.context*int64(slots), 10)}
 	argv = append(argv, h.offload(s, m.id).arguments(AskedOf(s))...)
-	argv = append(argv, "--jinja")
+	return append(argv, h.template(s)...)
+}
+
+// template is the arguments of s that hold whatever its model.
+func (h Host) template(s spec.Service) []string {
+	argv := []string{"--jinja"}
 	switch t := s.ChatTemplate; {
 	case strings.Contains(t, "/"):
 		argv = append(argv, "--chat-template-file", string(h.path(t)))
@@ -74,12 +79,16 @@ func address(s spec.Service) string {
 }
 
 // command returns the command that runs s with models; config is the path of
-// llama-swap's configuration.
+// the configuration of a server of several models.
 func (h Host) command(s spec.Service, program string, models []served, config fsys.LogicalPath) command {
 	c := command{env: map[string]string{}}
 	port := strconv.Itoa(s.Port)
 	switch s.Kind {
 	case "llama-server":
+		if s.Routes() {
+			c.argv = h.router(program, s, config, port)
+			break
+		}
 		c.argv = h.llamaServer(program, s, models[0], address(s), port)
 	case "llama-swap":
 		c.argv = []string{program, "--config", string(config), "--listen", address(s) + ":" + port}

@@ -163,7 +163,11 @@ type files struct {
 
 func (h Host) files(s spec.Service) files {
 	own := h.Home.Join(".local/share/aisync/services")
-	f := files{config: own.Join(s.Name + ".yaml")}
+	config := s.Name + ".yaml"
+	if s.Routes() {
+		config = s.Name + ".ini"
+	}
+	f := files{config: own.Join(config)}
 	name := control.UnitName(s.Name)
 	system := s.Scope == "system"
 	switch {
@@ -181,7 +185,7 @@ func (h Host) files(s spec.Service) files {
 	f.unit = dir.Join(name)
 	f.wanted, f.target = dir.Join(unit{system: system}.target()+".wants", name), "../"+name
 	if system {
-		f.config = fsys.LogicalPath("/etc/aisync/services").Join(s.Name + ".yaml")
+		f.config = fsys.LogicalPath("/etc/aisync/services").Join(config)
 	}
 	return f
 }
@@ -247,8 +251,14 @@ func (h Host) one(d *Declared, s spec.Service) {
 	if h.Memory != nil {
 		u.memory = bound(h.Memory(s), h.Facts)
 	}
-	if s.Kind == "llama-swap" {
-		text := h.swapConfig(s, h.place("llama-server", s), models)
+	var text []byte
+	switch {
+	case s.Kind == "llama-swap":
+		text = h.swapConfig(s, h.place("llama-server", s), models)
+	case s.Routes():
+		text = h.presets(s, models)
+	}
+	if text != nil {
 		w.declare(h.at("file", f.config), file.Whole(text, 0o644))
 		w.after = append(w.after, h.at("file", f.config))
 		inputs["configuration"] = digest(text)

@@ -234,6 +234,7 @@ type Service struct {
 	Model   string
 	Models  []string
 	Roles   map[string]string // role, "main" or one of Roles, to a model
+	Loaded  int               // models of a llama-server in memory at once; 0 is one
 	Port    int
 	Context int
 	Scope   string // "user" or "system"
@@ -255,6 +256,10 @@ type Service struct {
 // Roles are the roles of models beside "main": for short side tasks, for what is
 // hard, for reviews, for edits that the main model described.
 var Roles = []string{"small", "large", "review", "editor"}
+
+// Routes reports whether s is a llama-server of several models, which starts one
+// more for each that it loads.
+func (s Service) Routes() bool { return s.Kind == "llama-server" && len(s.AllModels()) > 1 }
 
 // AllModels are the models that s serves, each once.
 func (s Service) AllModels() []string {

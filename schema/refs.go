@@ -130,6 +130,13 @@ func checkModels(n node, h *spec.Host, x catalog.Index) {
 			n.get(u.ID).unknownLabel("model", known)
 			continue
 		}
+		for _, field := range []string{"mmproj", "draft"} {
+			at := n.get(u.ID).get(field)
+			others := slices.DeleteFunc(ids(h.Models, func(o spec.ModelUse) string { return o.ID }), func(id string) bool { return id == u.ID })
+			if at.exists() && !slices.Contains(others, at.str()) {
+				at.unknown("model of this host", at.str(), others)
+			}
+		}
 		quants := ids(m.Quants, func(q spec.Quant) string { return q.Name })
 		switch {
 		case u.Quant == "" && len(quants) > 1:

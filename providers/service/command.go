@@ -19,13 +19,6 @@ type command struct {
 	env  map[string]string
 }
 
-// served is a model as a server gets it.
-type served struct {
-	id      string
-	file    fsys.LogicalPath // the first of its files
-	context int64            // tokens of one conversation; 0: the model's own limit
-}
-
 // llamaServer is the command line of llama-server for one model. The port is
 // text, because llama-swap fills it in. See
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md.
@@ -38,7 +31,7 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
 		"--parallel", strconv.Itoa(slots), "--ctx-size", strconv.FormatInt(m.context*int64(slots), 10)}
 	argv = append(argv, h.offload(s, m.id).arguments(AskedOf(s))...)
-	return append(argv, h.template(s)...)
+	return append(append(argv, m.beside()...), h.template(s)...)
 }
 
 // template is the arguments of s that hold whatever its model.
@@ -90,6 +83,9 @@ func (h Host) command(s spec.Service, program string, models []served, config fs
 			break
 		}
 		c.argv = h.llamaServer(program, s, models[0], address(s), port)
+		if models[0].draft != "" {
+			c.env[specType] = simpleDraft
+		}
 	case "llama-swap":
 		c.argv = []string{program, "--config", string(config), "--listen", address(s) + ":" + port}
 	case "ollama":
@@ -184,6 +180,9 @@ func (h Host) swapConfig(s spec.Service, program string, models []served) []byte
 		b.WriteString("  " + strconv.Quote(m.id) + ":\n")
 		b.WriteString("    proxy: \"http://127.0.0.1:${PORT}\"\n")
 		b.WriteString("    cmd: " + strconv.Quote(shell(argv)) + "\n")
+		if m.draft != "" {
+			b.WriteString("    env: [\"" + specType + "=" + simpleDraft + "\"]\n")
+		}
 	}
 	return []byte(b.String())
 }

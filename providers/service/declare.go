@@ -313,8 +313,10 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 		}
 	}
 	for _, id := range ModelsOf(s) {
-		if _, ok := h.Models(id); !ok {
-			return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
+		for _, id := range append([]string{id}, h.Spec.Model(id).Beside()...) {
+			if _, ok := h.Models(id); !ok {
+				return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
+			}
 		}
 	}
 	return "", ""
@@ -342,30 +344,6 @@ func (h Host) packageOf(program string, s spec.Service) reconcile.Address {
 		return ""
 	}
 	return packages.Address(s.Install.Via, name)
-}
-
-// models are the models that the service serves, the inputs of the server that
-// come from them, and the files that must exist before it starts.
-func (h Host) models(w *wants) (models []served, inputs map[string]string, needs []fsys.LogicalPath) {
-	inputs = map[string]string{}
-	for _, id := range ModelsOf(w.s) {
-		m, ok := h.Models(id)
-		if !ok {
-			continue
-		}
-		models = append(models, served{id, m.File, w.s.ContextOf(h.Spec, id, spec.Model{Context: m.Context})})
-		inputs["model "+id] = digest([]byte(strings.Join(m.SHA256, "\n")))
-		w.after = append(w.after, reconcile.Address("model:"+id))
-		if w.s.Kind == "ollama" {
-			w.after = append(w.after, m.Views...)
-		} else {
-			needs = append(needs, m.File)
-		}
-	}
-	if strings.Contains(w.s.ChatTemplate, "/") {
-		needs = append(needs, h.path(w.s.ChatTemplate))
-	}
-	return models, inputs, needs
 }
 
 // text is u in the service manager's format.

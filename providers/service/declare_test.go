@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // reference is a host with a service of each kind.
 func reference() Host {
 	return Host{
-		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Services: []spec.Service{
+		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Models: []spec.ModelUse{{ID: "next", Projector: "eyes", Draft: "short"}}, Services: []spec.Service{
 			{Name: "big", Kind: "llama-server", Model: "next", Port: 8082, Context: 4096, Parallel: 2, Scope: "system", Listen: "lan", Enabled: true, ChatTemplate: "~/100% mine.jinja", Args: []string{"--no-warmup", "--seed", "$x 1"}},
 			{Name: "coder", Kind: "llama-server", Model: "coder", Port: 8081, Scope: "user", Listen: "loopback", Enabled: true, ChatTemplate: "chatml", Env: map[string]string{"GGML_VK_VISIBLE_DEVICES": "0"}},
 			{Name: "easy", Kind: "ollama", Models: []string{"coder"}, Port: 11434, Scope: "user", Listen: "loopback", Enabled: true},

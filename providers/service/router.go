@@ -26,9 +26,12 @@ func (h Host) presets(s spec.Service, models []served) []byte {
 	for _, m := range models {
 		b.WriteString("\n[" + m.id + "]\nmodel = " + string(m.file) + "\n")
 		b.WriteString("ctx-size = " + strconv.FormatInt(m.context*int64(max(1, s.Parallel)), 10) + "\n")
-		words := h.offload(s, m.id).arguments(AskedOf(s)) // pairs
+		words := append(h.offload(s, m.id).arguments(AskedOf(s)), m.beside()...) // pairs
 		for i := 0; i+1 < len(words); i += 2 {
 			b.WriteString(strings.TrimPrefix(words[i], "--") + " = " + words[i+1] + "\n")
+		}
+		if m.draft != "" {
+			b.WriteString(specType + " = " + simpleDraft + "\n")
 		}
 	}
 	return []byte(b.String())

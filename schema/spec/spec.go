@@ -3,8 +3,6 @@
 package spec
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -225,6 +223,10 @@ type ModelUse struct {
 	Prefer  string // of quant "auto": "speed", "quality"; "": by the machine
 	Fit     string // "ignore": no warning if it does not fit; else ""
 	Pos     Position
+
+	// Models that a llama-server loads beside it: what shows it pictures, and what
+	// guesses its next tokens. "" is none.
+	Projector, Draft string
 }
 
 // Service is a long-running local server.
@@ -251,51 +253,6 @@ type Service struct {
 	ChatTemplate string            // a name, or a file that starts with ~/ or /
 	Args         []string          // of llama-server, after aisync's
 	Env          map[string]string // in addition to aisync's
-}
-
-// Roles are the roles of models beside "main": for short side tasks, for what is
-// hard, for reviews, for edits that the main model described.
-var Roles = []string{"small", "large", "review", "editor"}
-
-// Routes reports whether s is a llama-server of several models, which starts one
-// more for each that it loads.
-func (s Service) Routes() bool { return s.Kind == "llama-server" && len(s.AllModels()) > 1 }
-
-// AllModels are the models that s serves, each once.
-func (s Service) AllModels() []string {
-	if s.Model == "" || slices.Contains(s.Models, s.Model) {
-		return s.Models
-	}
-	return append([]string{s.Model}, s.Models...)
-}
-
-// Main is the model that programs use if nothing else is said; "": s does not say.
-func (s Service) Main() string {
-	if name := cmp.Or(s.Roles["main"], s.Model); name != "" || len(s.Models) == 0 {
-		return name
-	}
-	return s.Models[0]
-}
-
-// maxUnsaid is the planned size of a conversation in tokens if none is set:
-// enough for an agent's first question, without filling a machine's memory.
-const maxUnsaid = 32768
-
-// ContextOf returns the tokens of one conversation with model m served by s: the
-// service's setting, else h's for the model. 0: unknown.
-func (s Service) ContextOf(h *Host, id string, m Model) int64 {
-	if s.Context > 0 {
-		return int64(s.Context)
-	}
-	for _, use := range h.Models {
-		if use.ID == id && use.Context > 0 {
-			return use.Context
-		}
-	}
-	if s.Kind == "external" || m.Context == 0 {
-		return 0
-	}
-	return min(maxUnsaid, m.Context)
 }
 
 // Settings is a fragment that is merged into one runtime's settings file.

@@ -125,7 +125,10 @@ func (p *pointing) connect(b *builder) {
 		b.note(true, p.origin, "%s starts with about %d tokens, and %s has a context of %d: give it %d or more, or %s will soon lose its instructions",
 			driver.ID, driver.FirstRequest, t.Name, t.Context, least, driver.ID)
 	}
-	p.untold(b, driver)
+	lost, narrow := t.Unsaid(rt, driver)
+	for i, text := range append(narrow, lost...) {
+		b.note(i < len(narrow), p.origin, "%s", text)
+	}
 	switch {
 	case rt.Local:
 		p.write(b)
@@ -136,25 +139,6 @@ func (p *pointing) connect(b *builder) {
 		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, environment(rt.Launch.Endpoint, t))
 	default:
 		p.cannot(b, "%s cannot talk to %s: it accepts only its vendor's server", rt.ID, t.Name)
-	}
-}
-
-// untold says which roles and models of the service its program has no word for,
-// and where a role's model grants less than the program counts on.
-func (p *pointing) untold(b *builder, driver *spec.Runtime) {
-	if !start.Pointable(driver) {
-		return
-	}
-	id, t, texts := p.rt.ID, &p.server, start.Texts(driver)
-	if lost := t.Untold(texts); len(lost) > 0 {
-		by := driver.Command + " " + strings.Join(driver.Launch.Model, " ")
-		if p.rt.Local {
-			by = "aisync launch --runtime {model}"
-		}
-		b.note(false, p.origin, "%s has no word for %s of %s; choose by: %s", id, list(lost), t.Name, strings.ReplaceAll(by, "{model}", "NAME"))
-	}
-	for _, m := range t.Narrower(texts) {
-		b.note(true, p.origin, "%s counts on %d tokens whichever model it uses, and %s has %d: longer conversations with it fail", id, t.Context, m.Name, m.Context)
 	}
 }
 

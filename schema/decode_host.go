@@ -49,8 +49,7 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("models").fields() {
 		h.Models = append(h.Models, spec.ModelUse{
 			ID: f.name(), Quant: f.getStr("quant"), Pos: f.labelPos(),
-			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"),
-			Projector: f.getStr("mmproj"), Draft: f.getStr("draft"),
+			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"), Projector: f.getStr("mmproj"), Draft: f.getStr("draft"),
 		})
 	}
 	for _, f := range n.get("services").fields() {

@@ -182,7 +182,7 @@ func checkServices(n node, h *spec.Host) {
 // checkService reports missing and unused fields for the service's kind. The
 // models of an external service are not checked.
 func checkService(n node, s spec.Service, models []string) {
-	needs := map[string][]string{"llama-server": {"port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
+	needs := map[string][]string{"llama-server": map[bool][]string{true: {"port"}, false: {"model", "port"}}[n.get("models").exists()], "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
 		"llama-server": {"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
 		"ollama":       {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
@@ -192,9 +192,6 @@ func checkService(n node, s spec.Service, models []string) {
 	fields, ok := takes[s.Kind]
 	if !ok {
 		return
-	}
-	if s.Kind == "llama-server" && !n.get("models").exists() {
-		needs[s.Kind] = []string{"model", "port"}
 	}
 	for _, name := range needs[s.Kind] {
 		if !n.get(name).exists() {

@@ -211,3 +211,24 @@ func Texts(rt *spec.Runtime) []string {
 	}
 	return out
 }
+
+// Unsaid is what the program of driver is not told of s when it is started as rt, in
+// sentences: which roles and models it has no word for, with a way to choose them,
+// and where a role's model grants less than the program counts on.
+func (s *Server) Unsaid(rt, driver *spec.Runtime) (lost, narrow []string) {
+	if !Pointable(driver) {
+		return nil, nil
+	}
+	texts := Texts(driver)
+	if untold := s.Untold(texts); len(untold) > 0 {
+		by := driver.Command + " " + strings.Join(driver.Launch.Model, " ")
+		if rt.Local {
+			by = "aisync launch --runtime {model}"
+		}
+		lost = []string{fmt.Sprintf("%s has no word for %s of %s; choose by: %s", rt.ID, strings.Join(untold, ", "), s.Name, strings.ReplaceAll(by, "{model}", "NAME"))}
+	}
+	for _, m := range s.Narrower(texts) {
+		narrow = append(narrow, fmt.Sprintf("%s counts on %d tokens whichever model it uses, and %s has %d: longer conversations with it fail", rt.ID, s.Context, m.Name, m.Context))
+	}
+	return lost, narrow
+}

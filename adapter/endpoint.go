@@ -136,7 +136,7 @@ func (p *pointing) connect(b *builder) {
 		b.note(false, p.origin, "%s will talk to %s (%s)", rt.ID, t.Name, t.URL)
 		p.write(b)
 	case len(rt.Launch.Endpoint) > 0:
-		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, environment(rt.Launch.Endpoint, t))
+		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, t.Shell(rt.Launch.Endpoint))
 	default:
 		p.cannot(b, "%s cannot talk to %s: it accepts only its vendor's server", rt.ID, t.Name)
 	}
@@ -145,16 +145,6 @@ func (p *pointing) connect(b *builder) {
 // cannot adds the row that the runtime cannot be pointed.
 func (p *pointing) cannot(b *builder, format string, args ...any) {
 	b.cannot(reconcile.Address("endpoint:"+p.rt.ID), p.origin, format, args...)
-}
-
-// environment lists variables in shell syntax.
-func environment(vars map[string]string, t *start.Server) string {
-	var words []string
-	filled := t.Variables(vars)
-	for _, name := range slices.Sorted(maps.Keys(filled)) {
-		words = append(words, name+"="+filled[name])
-	}
-	return strings.Join(words, " ")
 }
 
 // write adds the leaves that point the program at the server; none if it has no

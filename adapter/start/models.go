@@ -122,6 +122,16 @@ func (s *Server) Variables(variables map[string]string) map[string]string {
 	return out
 }
 
+// Shell is Variables in shell syntax.
+func (s *Server) Shell(variables map[string]string) string {
+	var words []string
+	filled := s.Variables(variables)
+	for _, name := range slices.Sorted(maps.Keys(filled)) {
+		words = append(words, name+"="+filled[name])
+	}
+	return strings.Join(words, " ")
+}
+
 // References fills the values of refs, and drops those whose value is unknown.
 // One whose pointer names each model, or adds to a set, is repeated for each.
 func (s *Server) References(refs []spec.Reference) ([]spec.Reference, error) {

@@ -125,6 +125,10 @@ func (p *pointing) connect(b *builder) {
 		b.note(true, p.origin, "%s starts with about %d tokens, and %s has a context of %d: give it %d or more, or %s will soon lose its instructions",
 			driver.ID, driver.FirstRequest, t.Name, t.Context, least, driver.ID)
 	}
+	lost, narrow := t.Unsaid(rt, driver)
+	for i, text := range append(narrow, lost...) {
+		b.note(i < len(narrow), p.origin, "%s", text)
+	}
 	switch {
 	case rt.Local:
 		p.write(b)
@@ -132,7 +136,7 @@ func (p *pointing) connect(b *builder) {
 		b.note(false, p.origin, "%s will talk to %s (%s)", rt.ID, t.Name, t.URL)
 		p.write(b)
 	case len(rt.Launch.Endpoint) > 0:
-		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, environment(rt.Launch.Endpoint, t))
+		b.note(false, p.origin, "no file points %s at %s: start it with %s in its environment", rt.ID, t.Name, t.Shell(rt.Launch.Endpoint))
 	default:
 		p.cannot(b, "%s cannot talk to %s: it accepts only its vendor's server", rt.ID, t.Name)
 	}
@@ -141,15 +145,6 @@ func (p *pointing) connect(b *builder) {
 // cannot adds the row that the runtime cannot be pointed.
 func (p *pointing) cannot(b *builder, format string, args ...any) {
 	b.cannot(reconcile.Address("endpoint:"+p.rt.ID), p.origin, format, args...)
-}
-
-// environment lists variables in shell syntax.
-func environment(vars map[string]string, t *start.Server) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		words = append(words, name+"="+t.Fill(vars[name]))
-	}
-	return strings.Join(words, " ")
 }
 
 // write adds the leaves that point the program at the server; none if it has no
@@ -165,16 +160,11 @@ func (p *pointing) write(b *builder) {
 // point writes the leaves by which a program finds a server. They depend on the
 // server: if it cannot start, the program is not pointed there.
 func (p *pointing) point(b *builder, refs []spec.Reference) {
+	refs, err := p.server.References(refs)
+	if err != nil {
+		b.fail(p.origin, "adapter: %w", err)
+	}
 	for _, ref := range refs {
-		value, ok, err := p.server.FillJSON(ref.JSON)
-		if err != nil {
-			b.fail(p.origin, "adapter: %s %s: %w", ref.Path, ref.Pointer, err)
-			continue
-		}
-		if !ok {
-			continue
-		}
-		ref.JSON = value
 		b.reference(ref, p.origin, p.rt.ID)
 		b.waits(fileAt(ref.Path), p.runs())
 	}
@@ -234,7 +224,7 @@ func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string)
 
 // driverText is the text of a driver's file that belongs to aisync as a whole.
 func (p *pointing) driverText(b *builder, d *spec.Driver) []byte {
-	text := p.server.FillQuoted(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
+	text := p.server.Lines(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
 	if index := p.rt.User.RulesBlock; p.host.Home != "" && b.written(index) {
 		text += strings.ReplaceAll(d.RulesText, "{index}", start.Escaped(string(fileAt(index).Path(p.host.Home))))
 	}

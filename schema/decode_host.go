@@ -49,7 +49,7 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("models").fields() {
 		h.Models = append(h.Models, spec.ModelUse{
 			ID: f.name(), Quant: f.getStr("quant"), Pos: f.labelPos(),
-			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"),
+			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"), Projector: f.getStr("mmproj"), Draft: f.getStr("draft"),
 		})
 	}
 	for _, f := range n.get("services").fields() {
@@ -170,7 +170,7 @@ func (n node) install() *spec.Install {
 func (n node) service() spec.Service {
 	s := spec.Service{
 		Name: n.name(), Pos: n.labelPos(), Kind: n.getStr("kind"),
-		Model: n.getStr("model"), Models: n.getStrings("models"),
+		Model: n.getStr("model"), Models: n.getStrings("models"), Roles: n.get("roles").texts(), Loaded: int(n.get("loaded").int()),
 		Port: int(n.get("port").int()), Context: int(n.get("context").int()),
 		Scope: n.getStr("scope"), Listen: n.getStr("listen"),
 		URL: n.getStr("url"), APIs: n.getStrings("apis"),

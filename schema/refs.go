@@ -130,6 +130,13 @@ func checkModels(n node, h *spec.Host, x catalog.Index) {
 			n.get(u.ID).unknownLabel("model", known)
 			continue
 		}
+		for _, field := range []string{"mmproj", "draft"} {
+			at := n.get(u.ID).get(field)
+			others := slices.DeleteFunc(ids(h.Models, func(o spec.ModelUse) string { return o.ID }), func(id string) bool { return id == u.ID })
+			if at.exists() && !slices.Contains(others, at.str()) {
+				at.unknown("model of this host", at.str(), others)
+			}
+		}
 		quants := ids(m.Quants, func(q spec.Quant) string { return q.Name })
 		switch {
 		case u.Quant == "" && len(quants) > 1:
@@ -175,12 +182,12 @@ func checkServices(n node, h *spec.Host) {
 // checkService reports missing and unused fields for the service's kind. The
 // models of an external service are not checked.
 func checkService(n node, s spec.Service, models []string) {
-	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
+	needs := map[string][]string{"llama-server": map[bool][]string{true: {"port"}, false: {"model", "port"}}[n.get("models").exists()], "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
-		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
-		"ollama":       {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
-		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
-		"external":     {"model", "models", "url", "apis", "context"},
+		"llama-server": {"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
+		"ollama":       {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
+		"llama-swap":   {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"},
+		"external":     {"model", "models", "roles", "url", "apis", "context"},
 	}
 	fields, ok := takes[s.Kind]
 	if !ok {
@@ -194,6 +201,11 @@ func checkService(n node, s spec.Service, models []string) {
 	for _, f := range n.fields() {
 		if name := f.name(); name != "kind" && name != "enabled" && !slices.Contains(fields, name) && slices.Contains(serviceFields, name) {
 			n.doc.add(Problem{Pos: f.labelPos(), Path: pathText(f.path), Message: "a service of kind " + s.Kind + " has no " + name, Hint: "it takes " + strings.Join(fields, ", ")})
+		}
+	}
+	for _, f := range n.get("roles").fields() {
+		if !slices.Contains(s.AllModels(), f.str()) {
+			f.unknown("model of this service", f.str(), s.AllModels())
 		}
 	}
 	if s.Kind == "external" {
@@ -210,12 +222,14 @@ func checkService(n node, s spec.Service, models []string) {
 	}
 }
 
-var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
+var serviceFields = []string{"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env"}
 
 // overrides are arguments and variables that duplicate a field of a service, or
 // that aisync must know: the address above all.
 var overrides = map[string]string{
 	"-m": "model", "--model": "model", "-a": "model", "--alias": "model", "-hf": "model", "--hf-repo": "model", "-mu": "model", "--model-url": "model",
+	"--models-preset": "models", "--models-dir": "models", "--models-max": "loaded",
+	"LLAMA_ARG_MODELS_PRESET": "models", "LLAMA_ARG_MODELS_DIR": "models", "LLAMA_ARG_MODELS_MAX": "loaded",
 	"--host": "listen", "--port": "port", "-c": "context", "--ctx-size": "context", "-np": "parallel", "--parallel": "parallel",
 	"-ngl": "gpuLayers", "--gpu-layers": "gpuLayers", "--n-gpu-layers": "gpuLayers", "--chat-template": "chatTemplate", "--chat-template-file": "chatTemplate",
 	"LLAMA_ARG_HOST": "listen", "LLAMA_ARG_PORT": "port", "LLAMA_ARG_MODEL": "model", "OLLAMA_HOST": "listen and port", "OLLAMA_MODELS": "models",

@@ -30,8 +30,12 @@ func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) 
 		return a, fmt.Errorf("%s accepts only its vendor's server", rt.ID)
 	}
 	s.set(a.Environment, rt.Launch.Endpoint)
-	for _, ref := range slices.Concat(rt.User.Endpoint, rt.User.Always) {
-		if err := a.set(ref, s); err != nil {
+	refs, err := s.References(slices.Concat(rt.User.Endpoint, rt.User.Always))
+	if err != nil {
+		return a, fmt.Errorf("adapter of %s: %w", rt.ID, err)
+	}
+	for _, ref := range refs {
+		if err := a.set(ref); err != nil {
 			return a, fmt.Errorf("adapter of %s: %s %s: %w", rt.ID, ref.Path, ref.Pointer, err)
 		}
 	}
@@ -42,22 +46,19 @@ func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) 
 func Pointable(rt *spec.Runtime) bool { return len(rt.User.Endpoint)+len(rt.Launch.Endpoint) > 0 }
 
 // set adds one leaf to its file.
-func (a *Alone) set(ref spec.Reference, s *Server) error {
+func (a *Alone) set(ref spec.Reference) error {
 	name, ok := strings.CutPrefix(ref.Path, "~/")
 	if !ok {
 		return errors.New("lies outside the home")
 	}
-	value, ok, err := s.FillJSON(ref.JSON)
-	if err != nil || !ok {
-		return err
-	}
 	key := ref.Pointer
 	if set, ok := strings.CutSuffix(ref.Pointer, "/-"); ok {
-		if key, err = merge.SetKey(set, value); err != nil {
+		var err error
+		if key, err = merge.SetKey(set, ref.JSON); err != nil {
 			return err
 		}
 	}
-	done, err := merge.Edit(merge.Format(ref.Format), a.Files[name], []merge.Op{{Key: key, Value: value}}, nil)
+	done, err := merge.Edit(merge.Format(ref.Format), a.Files[name], []merge.Op{{Key: key, Value: ref.JSON}}, nil)
 	if err != nil {
 		return err
 	}

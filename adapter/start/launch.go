@@ -74,7 +74,7 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 	}
 	server := h.ServerOf(s)
 	if model != "" {
-		server.Model = model
+		server.choose(model)
 	}
 	if !rt.Local {
 		switch {

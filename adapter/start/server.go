@@ -3,6 +3,7 @@ package start
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +16,12 @@ import (
 type Server struct {
 	Name    string // of the service in the spec
 	URL     string // with /v1
-	Model   string // the server's name of the model
+	Model   string // the server's name of the main model
 	Context int64  // tokens; 0: unknown
 	APIs    []string
+	Models  []ServedModel     // all of them, the main one too; none: Model alone
+	Roles   map[string]string // of models, by spec.Roles
+	each    string            // the model that {each} stands for
 }
 
 // AllAPIs are the APIs of an external service without a list, and of the
@@ -57,18 +61,16 @@ func (h *Host) service(name string) *spec.Service {
 
 // ServerOf is the server of the service s.
 func (h *Host) ServerOf(s *spec.Service) Server {
-	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs}
+	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), APIs: s.APIs, Roles: s.Roles}
 	if t.URL == "" {
 		t.URL = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
 	}
-	if t.Model == "" && len(s.Models) > 0 {
-		t.Model = s.Models[0]
+	for _, id := range s.AllModels() {
+		t.Models = append(t.Models, ServedModel{id, h.contextOf(s, id)})
 	}
-	if i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == t.Model }); i >= 0 && s.Kind != "external" {
-		t.Context = s.ContextOf(h.Spec, t.Model, h.Models[i])
-		if trained := h.Models[i].Context; trained > 0 {
-			t.Context = min(t.Context, trained) // llama-server and ollama grant no more
-		}
+	t.Model, t.Context = s.Main(), int64(s.Context)
+	if t.Model != "" {
+		t.Context = t.contextOf(t.Model)
 	}
 	if len(t.APIs) == 0 {
 		t.APIs = AllAPIs
@@ -76,8 +78,21 @@ func (h *Host) ServerOf(s *spec.Service) Server {
 	return t
 }
 
+// contextOf returns the tokens of a conversation with a model of s; 0: unknown.
+func (h *Host) contextOf(s *spec.Service, id string) int64 {
+	i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == id })
+	if i < 0 || s.Kind == "external" {
+		return int64(s.Context)
+	}
+	tokens := s.ContextOf(h.Spec, id, h.Models[i])
+	if trained := h.Models[i].Context; trained > 0 {
+		return min(tokens, trained) // llama-server and ollama grant no more
+	}
+	return tokens
+}
+
 // Fill replaces in text {url}, which is without /v1, {base}, the unchanged URL,
-// {model}, {name}, {key}, {context} and {output}.
+// {model}, {name}, {key}, {context} and {output}, and what stands for models.
 func (s *Server) Fill(text string) string { return s.fill(text, func(v string) string { return v }) }
 
 // FillQuoted is Fill for text in which each of these is inside a quoted JSON or
@@ -85,6 +100,7 @@ func (s *Server) Fill(text string) string { return s.fill(text, func(v string) s
 func (s *Server) FillQuoted(text string) string { return s.fill(text, Escaped) }
 
 func (s *Server) fill(text string, as func(string) string) string {
+	text = s.named(text, as)
 	return strings.NewReplacer("{url}", as(strings.TrimSuffix(s.URL, "/v1")), "{base}", as(s.URL), "{model}", as(s.Model), "{name}", as(s.Name), "{key}", "none",
 		"{context}", strconv.FormatInt(s.Context, 10), "{output}", strconv.FormatInt(s.output(), 10)).Replace(text)
 }
@@ -99,15 +115,13 @@ func (s *Server) output() int64 { return min(maxOutput, s.Context/4) }
 
 // set adds filled variables to an environment.
 func (s *Server) set(environment, variables map[string]string) {
-	for name, value := range variables {
-		environment[name] = s.Fill(value)
-	}
+	maps.Copy(environment, s.Variables(variables))
 }
 
-// FillJSON is Fill for a JSON value, names included. A string of only {context}
-// or {output} becomes a number, of only {contextText} or {outputText} its text; if
-// the context is unknown, what holds it is left out, and ok is false if that is the
-// whole value.
+// FillJSON is Fill for a JSON value, names included. A string of only {context},
+// {output} or {ROLE.context} becomes a number, of only {contextText} or {outputText}
+// its text. What holds an unknown number, or a role that no model has, is left out,
+// and ok is false if that is the whole value.
 func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {
@@ -122,32 +136,33 @@ func (s *Server) FillJSON(value []byte) (filled []byte, ok bool, err error) {
 func (s *Server) filled(v any) (any, bool) {
 	switch v := v.(type) {
 	case string:
+		n, number := s.number(v)
 		switch {
-		case v != "{context}" && v != "{output}" && v != "{contextText}" && v != "{outputText}":
-			return s.Fill(v), true
-		case s.Context == 0:
+		case s.lacks(v) || number && n == 0:
 			return nil, false
-		case v == "{contextText}":
-			return strconv.FormatInt(s.Context, 10), true
-		case v == "{outputText}":
-			return strconv.FormatInt(s.output(), 10), true
-		case v == "{context}":
-			return s.Context, true
+		case number && strings.HasSuffix(v, "Text}"):
+			return strconv.FormatInt(n, 10), true
+		case number:
+			return n, true
 		}
-		return s.output(), true
+		return s.Fill(v), true
 	case []any:
 		out := []any{}
 		for _, e := range v {
-			if e, ok := s.filled(e); ok {
-				out = append(out, e)
+			for _, one := range s.servers(string(render.JSON(e))) {
+				if e, ok := one.filled(e); ok {
+					out = append(out, e)
+				}
 			}
 		}
 		return out, true
 	case map[string]any:
 		out := map[string]any{}
 		for name, e := range v {
-			if e, ok := s.filled(e); ok {
-				out[s.Fill(name)] = e
+			for _, one := range s.servers(name) {
+				if e, ok := one.filled(e); ok && !one.lacks(name) {
+					out[one.Fill(name)] = e
+				}
 			}
 		}
 		return out, len(out) > 0 || len(v) == 0
@@ -157,15 +172,12 @@ func (s *Server) filled(v any) (any, bool) {
 
 // document is the references as one JSON object.
 func (s *Server) document(refs []spec.Reference) ([]byte, error) {
+	refs, err := s.References(refs)
+	if err != nil {
+		return nil, fmt.Errorf("adapter: %w", err)
+	}
 	doc := map[string]any{}
 	for _, ref := range refs {
-		value, ok, err := s.FillJSON(ref.JSON)
-		if err != nil {
-			return nil, fmt.Errorf("adapter: %s: %w", ref.Pointer, err)
-		}
-		if !ok {
-			continue
-		}
 		at, keys := doc, strings.Split(strings.TrimPrefix(ref.Pointer, "/"), "/")
 		for _, key := range keys[:len(keys)-1] {
 			next, _ := at[key].(map[string]any)
@@ -174,7 +186,7 @@ func (s *Server) document(refs []spec.Reference) ([]byte, error) {
 			}
 			at[key], at = next, next
 		}
-		at[keys[len(keys)-1]] = json.RawMessage(value)
+		at[keys[len(keys)-1]] = json.RawMessage(ref.JSON)
 	}
 	return json.Marshal(doc)
 }

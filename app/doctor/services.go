@@ -177,7 +177,7 @@ func (srv *server) prompt(ctx context.Context) Outcome {
 	case len(models) == 0:
 		models = names[:1]
 	case !srv.e.options.Deep:
-		models = models[:1]
+		models = []string{srv.service.Main()}
 	}
 	var out Outcome
 	for _, m := range models {

@@ -87,7 +87,7 @@ func (r *Resolver) Measure(ctx context.Context, id string) {
 func (r *Resolver) ServiceLoads() []hosts.Load {
 	var out []hosts.Load
 	for _, s := range r.Spec.Host.Services {
-		var mine []hosts.Load
+		var mine [][]hosts.Load // each model, and its draft
 		ids := service.ModelsOf(s)
 		for _, id := range ids {
 			if !s.Enabled || s.Kind == "external" {
@@ -112,14 +112,35 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 					l.Remedy = service.Remedy(cmp.Or(s.Backend, f.Backends()[0]), &f)
 				}
 			}
-			mine = append(mine, l)
+			mine = append(mine, r.withDraft(s, l))
 		}
-		if s.Kind == "llama-swap" && len(mine) > 0 { // it keeps one in memory at a time
-			mine = []hosts.Load{slices.MaxFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(a.Weights, b.Weights) })}
+		if s.Kind == "llama-swap" || s.Routes() { // not all of them are in memory at once
+			slices.SortStableFunc(mine, func(a, b []hosts.Load) int { return cmp.Compare(b[0].Weights, a[0].Weights) })
+			mine = mine[:min(len(mine), max(1, s.Loaded))]
 		}
-		out = append(out, mine...)
+		out = append(out, slices.Concat(mine...)...)
 	}
 	return out
+}
+
+// withDraft is the load l of a service with what its server loads beside it: a
+// projector counts as weights, a draft as a model of its own.
+func (r *Resolver) withDraft(s spec.Service, l hosts.Load) []hosts.Load {
+	use := r.Spec.Host.Model(l.Model)
+	if s.Kind == "ollama" || l.Weights == 0 {
+		return []hosts.Load{l}
+	}
+	if x, ok := r.Chosen(use.Projector); ok {
+		l.Weights += x.Quant.Size()
+	}
+	x, ok := r.Chosen(use.Draft)
+	if !ok {
+		return []hosts.Load{l}
+	}
+	d := x.Load()
+	none := int64(0)
+	d.Name, d.Context, d.Sequences, d.Backend, d.Build, d.Prompts, d.Checkpoints = s.Name+"/"+use.Draft, l.Context, l.Sequences, l.Backend, l.Build, &none, &none
+	return []hosts.Load{l, d}
 }
 
 // Note is a warning about something resolved.

@@ -19,6 +19,8 @@ func TestModelsThatDoNotFitAreNoted(t *testing.T) {
 	served := func(name, kind string, enabled bool, models ...string) spec.Service {
 		return spec.Service{Name: name, Kind: kind, Models: models, Enabled: enabled, Context: 4096, Pos: spec.Position{File: name + ".cue", Line: 1, Col: 1}}
 	}
+	two := served("a", "llama-server", true, "m0", "m1")
+	two.Loaded = 2
 	for _, c := range []struct {
 		name     string
 		sizes    []int64
@@ -34,6 +36,8 @@ func TestModelsThatDoNotFitAreNoted(t *testing.T) {
 		{name: "together", sizes: []int64{40, 40}, services: []spec.Service{served("a", "llama-server", true, "m0"), served("b", "llama-server", true, "m1")}, kind: TooLargeTogether, text: "the models of the enabled services do not fit at once: serving them ", loads: 2},
 		{name: "one is disabled", sizes: []int64{40, 40}, services: []spec.Service{served("a", "llama-server", true, "m0"), served("b", "llama-server", false, "m1")}, loads: 1},
 		{name: "one at a time", sizes: []int64{40, 39}, services: []spec.Service{served("a", "llama-swap", true, "m0", "m1")}, loads: 1},
+		{name: "a router's, one at a time", sizes: []int64{40, 41}, services: []spec.Service{served("a", "llama-server", true, "m0", "m1")}, loads: 1},
+		{name: "a router's, two at once", sizes: []int64{40, 41}, services: []spec.Service{two}, kind: TooLargeTogether, text: "the models of the enabled services do not fit at once: serving them ", loads: 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t)
@@ -47,7 +51,7 @@ func TestModelsThatDoNotFitAreNoted(t *testing.T) {
 			}
 			s.host.Services = c.services
 			for i, sv := range c.services {
-				if sv.Kind == "llama-server" {
+				if sv.Kind == "llama-server" && len(sv.Models) == 1 {
 					s.host.Services[i].Model, s.host.Services[i].Models = sv.Models[0], nil
 				}
 			}
@@ -64,7 +68,7 @@ func TestModelsThatDoNotFitAreNoted(t *testing.T) {
 				t.Fatalf("loads %+v", loads)
 			}
 			for _, l := range loads {
-				if l.Weights < 40<<30 || l.Context != 4096 || !strings.HasPrefix(l.Name, map[string]string{"m0": "a", "m1": "b"}[l.Model]) {
+				if l.Weights < 40<<30 || l.Context != 4096 || !strings.HasPrefix(l.Name, c.services[map[string]int{"m0": 0, "m1": len(c.services) - 1}[l.Model]].Name) {
 					t.Errorf("load %+v", l)
 				}
 			}

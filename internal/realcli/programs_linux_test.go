@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/fakemodel"
 	"aisync.dev/aisync/schema/spec"
@@ -92,14 +93,15 @@ func lookUp(t *testing.T, id string) program {
 
 // environ is what the launcher would set for it on a machine without a network.
 func (p program) environ(url string) []string {
-	env := slices.Clone(p.env)
-	for _, set := range []map[string]string{p.Launch.Environment, p.Launch.Offline, p.Launch.Endpoint} {
+	var env []string
+	for _, e := range p.env {
+		env = append(env, strings.ReplaceAll(e, "{url}", url))
+	}
+	s := start.Server{Name: "fake", URL: url + "/v1", Model: "fake", Context: 200000}
+	for _, set := range []map[string]string{p.Launch.Environment, p.Launch.Offline, s.Variables(p.Launch.Endpoint)} {
 		for _, name := range slices.Sorted(maps.Keys(set)) {
 			env = append(env, name+"="+set[name])
 		}
-	}
-	for i := range env {
-		env[i] = strings.NewReplacer("{url}", url, "{model}", "fake", "{key}", "none", "{context}", "200000").Replace(env[i])
 	}
 	return env
 }

@@ -30,7 +30,7 @@ type Scope struct {
 	Events       *EventsFile      // where its hooks are configured
 	Permissions  *PermissionsFile // where its permissions are configured
 	Ignore       string           // file with patterns of files that it does not read
-	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {contextText} {outputText} {key} {name}
+	Endpoint     []Reference      // leaves that point the program at a server; {url} {model} {context} {output} {contextText} {outputText} {key} {name}, and what package start says of models
 	Always       []Reference      // leaves that a file gets as soon as it has content of ours
 	Lines        []FileLine       // lines that files get as soon as Dir holds anything of ours
 	Obeys        []Obeyed         // files that configure the program, and what in them is an effect

@@ -223,6 +223,10 @@ type ModelUse struct {
 	Prefer  string // of quant "auto": "speed", "quality"; "": by the machine
 	Fit     string // "ignore": no warning if it does not fit; else ""
 	Pos     Position
+
+	// Models that a llama-server loads beside it: what shows it pictures, and what
+	// guesses its next tokens. "" is none.
+	Projector, Draft string
 }
 
 // Service is a long-running local server.
@@ -231,6 +235,8 @@ type Service struct {
 	Kind    string // "llama-server", "ollama", "llama-swap", "external"
 	Model   string
 	Models  []string
+	Roles   map[string]string // role, "main" or one of Roles, to a model
+	Loaded  int               // models of a llama-server in memory at once; 0 is one
 	Port    int
 	Context int
 	Scope   string // "user" or "system"
@@ -247,27 +253,6 @@ type Service struct {
 	ChatTemplate string            // a name, or a file that starts with ~/ or /
 	Args         []string          // of llama-server, after aisync's
 	Env          map[string]string // in addition to aisync's
-}
-
-// maxUnsaid is the planned size of a conversation in tokens if none is set:
-// enough for an agent's first question, without filling a machine's memory.
-const maxUnsaid = 32768
-
-// ContextOf returns the tokens of one conversation with model m served by s: the
-// service's setting, else h's for the model. 0: unknown.
-func (s Service) ContextOf(h *Host, id string, m Model) int64 {
-	if s.Context > 0 {
-		return int64(s.Context)
-	}
-	for _, use := range h.Models {
-		if use.ID == id && use.Context > 0 {
-			return use.Context
-		}
-	}
-	if s.Kind == "external" || m.Context == 0 {
-		return 0
-	}
-	return min(maxUnsaid, m.Context)
 }
 
 // Settings is a fragment that is merged into one runtime's settings file.

@@ -40,6 +40,9 @@ func (b *builder) events(places []place, w bundleRequest, n bundle.Neutral) {
 			}
 			why := b.event(p, w, n.Programs, h)
 			if why == "" {
+				if h.Required() {
+					b.required = append(b.required, RequiredHook{p.rt.ID, h.Event, h.Command, w.origin})
+				}
 				continue
 			}
 			if b.around(p, w, n.Programs, h) {

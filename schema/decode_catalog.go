@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/schema/describe"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -68,7 +69,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	in := func(f node) string {
 		s := f.str()
 		if s != "" && !where(s) {
-			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
+			f.problem("path "+describe.Text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
 		}
 		return s
 	}
@@ -195,7 +196,7 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 	}
 	for _, f := range n.get("files").elements() {
 		if !where(f.str()) {
-			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
+			f.problem("path "+describe.Text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
 		}
 	}
 	for _, f := range n.get("safeValues").elements() {
@@ -204,7 +205,7 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 	for _, f := range n.get("restricts").elements() {
 		same := func(s spec.SafeValues) bool { return s.Key == f.str() }
 		if !slices.Contains(o.Safe, f.str()) && !slices.ContainsFunc(o.SafeValues, same) {
-			f.problem("restricts names a setting that is not safe", "add "+text(f.v)+" to safe or safeValues")
+			f.problem("restricts names a setting that is not safe", "add "+describe.Text(f.v)+" to safe or safeValues")
 		}
 	}
 	for _, f := range n.get("ignored").elements() {
@@ -270,7 +271,7 @@ func (n node) glob() string {
 	s := n.str()
 	for segment := range strings.SplitSeq(s, "/") {
 		if _, err := path.Match(segment, ""); err != nil {
-			n.problem("bad pattern "+text(n.v), "* stands for anything within a segment; \\ escapes a character")
+			n.problem("bad pattern "+describe.Text(n.v), "* stands for anything within a segment; \\ escapes a character")
 			break
 		}
 	}

@@ -72,13 +72,26 @@ func (n node) unknown(kind, got string, known []string) {
 	n.problem(fmt.Sprintf("unknown %s %q", kind, got), nearest.Hint(got, known))
 }
 
+// checkExperimental refuses a runtime that is known from documentation alone, unless
+// the spec allows such.
+func (x inventory) checkExperimental(n node, pos spec.Position, id string, allowed bool) {
+	if rt, ok := x.Runtime(id); ok && rt.Experimental && !allowed {
+		n.doc.add(Problem{
+			Pos: pos, Path: pathText(n.path), Message: fmt.Sprintf("runtime %q is known from its documentation alone: aisync was never tried with it", id),
+			Hint: "write experimental: true beside runtimes, and look at what it makes of the files",
+		})
+	}
+}
+
 func checkHost(n node, h *spec.Host, x inventory) {
 	checkMatch(n.get("match"), h.Match)
 	for _, u := range h.Runtimes {
 		at := n.get("runtimes").get(u.ID)
 		if !x.runtime(u.ID) {
 			x.unknown(at, at.labelPos(), u.ID)
-		} else if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
+		}
+		x.checkExperimental(at, at.labelPos(), u.ID, h.Experimental)
+		if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
 			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
 		checkInstall(at.get("install"), u.Install)
@@ -278,6 +291,8 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 			x.unknown(e, e.valuePos(), id)
 		case slices.Contains(uses, id):
 			e.problem(fmt.Sprintf("runtime %q is listed twice", id), "")
+		default:
+			x.checkExperimental(e, e.valuePos(), id, p.Experimental)
 		}
 		uses = append(uses, id)
 	}

@@ -44,11 +44,11 @@ func call(tool, argument string, more ...any) func(string) fakemodel.Call {
 	}
 }
 
-// inTests is what no person needs: one who sits before the program is asked.
-// Codex, for one, asks about each hook before it runs it for the first time.
+// inTests is what no person needs: one who sits before the program is asked. Codex
+// asks about each hook: allowHooks answers.
 var inTests = map[string]program{
 	"claude":  {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
-	"codex":   {flags: []string{"--dangerously-bypass-hook-trust"}, shell: call("exec_command", "cmd")},
+	"codex":   {shell: call("exec_command", "cmd")},
 	"copilot": {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
 	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: func(p program, name string) []string {
 		return []string{p.Runtime.Command, "run", "--command", name, "now"}

@@ -38,17 +38,19 @@ type Spec struct {
 
 // Host describes one machine.
 type Host struct {
-	Name      string
-	Pos       Position
-	Dir       string // absolute folder of the spec; relative sources start here
-	Builtin   bool   // the embedded default host, used without a spec
-	Match     Match
-	GPUGiB    int64        // memory of a graphics unit that cannot be read; 0: unknown
-	Runtimes  []RuntimeUse // sorted by ID
-	Default   string
-	Roots     []string
-	Mailboxes []Mailbox // sorted by Machine
-	Trust     Flag
+	Name     string
+	Pos      Position
+	Dir      string // absolute folder of the spec; relative sources start here
+	Builtin  bool   // the embedded default host, used without a spec
+	Match    Match
+	GPUGiB   int64        // memory of a graphics unit that cannot be read; 0: unknown
+	Runtimes []RuntimeUse // sorted by ID
+	Default  string
+	// Experimental allows runtimes that are known from documentation alone.
+	Experimental bool
+	Roots        []string
+	Mailboxes    []Mailbox // sorted by Machine
+	Trust        Flag
 	// TrustSources are bundle sources, each at one pin, whose effects need no
 	// confirmation.
 	TrustSources []TrustedSource
@@ -278,16 +280,18 @@ type Project struct {
 	File     string // its aisync.cue
 	Runtimes []Named
 	Default  string
-	Sources  []Source
-	Bundles  []BundleRef
-	Teams    []BundleRef
-	Places   []Place   // sorted by Folder
-	Nested   []Nesting // where nested specs may lie
-	MCP      []MCPServer
-	Agents   Agents
-	Settings []Settings
-	Context  []ContextBudget // sorted by Runtime
-	Local    *Project        // the person's own layer, from aisync.local.cue beside File: no file that git carries depends on it; nil: none
+	// Experimental allows runtimes that are known from documentation alone.
+	Experimental bool
+	Sources      []Source
+	Bundles      []BundleRef
+	Teams        []BundleRef
+	Places       []Place   // sorted by Folder
+	Nested       []Nesting // where nested specs may lie
+	MCP          []MCPServer
+	Agents       Agents
+	Settings     []Settings
+	Context      []ContextBudget // sorted by Runtime
+	Local        *Project        // the person's own layer, from aisync.local.cue beside File: no file that git carries depends on it; nil: none
 
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
 }

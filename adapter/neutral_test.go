@@ -117,7 +117,7 @@ func TestASkillMayBeForSomeRuntimes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.Contains(show(d), "skills of s//a that are for claude lie in .claude/skills, where other programs find them too (copilot): mine") {
+	if !strings.Contains(show(d), "the skill mine of s//a is for claude; copilot finds it too, in .claude/skills") {
 		t.Errorf("says\n%s", show(d))
 	}
 }

@@ -43,7 +43,6 @@ func skillFolders(places []place, isFor func(place) bool) []string {
 func (b *builder) skills(places []place, label string, origin []reconcile.Position, skills []bundle.Skill, rules bool) {
 	folders := map[string][]string{} // by the runtimes of a skill
 	none := map[string][]string{}    // skills that a runtime cannot load, by its id
-	also := map[foundToo][]string{}  // skills that other programs find
 	for _, s := range skills {
 		b.problems(origin, label, s.Problems)
 		isFor := func(p place) bool { return len(s.Runtimes) == 0 || slices.Contains(s.Runtimes, p.rt.ID) }
@@ -60,33 +59,17 @@ func (b *builder) skills(places []place, label string, origin []reconcile.Positi
 				b.bridges = append(b.bridges, bridge{folder, name, s.Name, rules, origin})
 			}
 		}
-		others := map[string][]string{} // that find s, by where
 		for _, p := range places {
 			switch found := skillConsumer(p, true).Finds(chosen); {
 			case isFor(p) && len(found) == 0:
 				none[p.rt.ID] = append(none[p.rt.ID], s.Name)
 			case !isFor(p) && len(found) > 0:
-				others[list(found)] = append(others[list(found)], p.rt.ID)
+				b.note(false, origin, "the skill %s of %s is for %s; %s finds it too, in %s", s.Name, label, list(s.Runtimes), p.rt.ID, list(found))
 			}
-		}
-		for in, ids := range others {
-			key := foundToo{list(s.Runtimes), in, list(ids)}
-			also[key] = append(also[key], s.Name)
 		}
 	}
 	b.nameSkills(places, skills, origin)
 	b.noSkills(label, origin, none)
-	b.alsoFound(label, origin, also)
-}
-
-// foundToo says which other programs find skills that are for some, and where.
-type foundToo struct{ are, in, by string }
-
-// alsoFound reports it, once for all skills of which it is true.
-func (b *builder) alsoFound(label string, origin []reconcile.Position, also map[foundToo][]string) {
-	for _, k := range slices.SortedFunc(maps.Keys(also), func(x, y foundToo) int { return strings.Compare(x.are+x.in+x.by, y.are+y.in+y.by) }) {
-		b.note(false, origin, "skills of %s that are for %s lie in %s, where other programs find them too (%s): %s", label, k.are, k.in, k.by, list(also[k]))
-	}
 }
 
 // noSkills reports, once for all runtimes that miss the same skills, that they do.

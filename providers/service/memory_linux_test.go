@@ -54,7 +54,7 @@ func TestRealServerStaysWithinItsNeed(t *testing.T) {
 				n := v.Loads[0]
 				return Offload{Backend: n.Backend, GPULayers: n.GPULayers, Prompts: n.Prompts, Checkpoints: n.Checkpoints}
 			}}
-			c := host.command(s, program, []served{{m.Name, fsys.LogicalPath(file), int64(s.Context)}}, "")
+			c := host.command(s, program, []served{{id: m.Name, file: fsys.LogicalPath(file), context: int64(s.Context)}}, "")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)

@@ -30,8 +30,16 @@ type Decls struct {
 	Notes        []reconcile.Note
 	Sources      []UsedSource        // of a project's bundles
 	Own          []reconcile.Address // what the person's own layer of a project asks for
+	Required     []RequiredHook      // that programs run
 
 	loads []load
+}
+
+// RequiredHook is a hook that a bundle requires, such as a guard, and that is
+// written for a program to run.
+type RequiredHook struct {
+	Runtime, Event, Command string
+	Origin                  []reconcile.Position
 }
 
 // UsedSource is a bundle source that a spec takes a bundle from. A leaf with
@@ -55,6 +63,7 @@ func (d *Decls) Add(other Decls) {
 	d.Notes = append(d.Notes, other.Notes...)
 	d.Sources = append(d.Sources, other.Sources...)
 	d.Own = append(d.Own, other.Own...)
+	d.Required = append(d.Required, other.Required...)
 }
 
 // bundleRequest is one bundle that a spec asks for.
@@ -104,6 +113,7 @@ type builder struct {
 	checks      []check
 	sources     map[string]string // the pinned source of a bundle, by its label
 	used        []UsedSource
+	required    []RequiredHook
 	secrets     *sealed.Secrets
 	unsupported []reconcile.Unsupported
 	notes       []reconcile.Note
@@ -205,7 +215,7 @@ func (b *builder) cannot(a reconcile.Address, origin []reconcile.Position, forma
 // done returns everything collected. The leaves of a target keep the order in
 // which they were declared; all else is sorted.
 func (b *builder) done() (Decls, error) {
-	d := Decls{Unsupported: b.unsupported, Notes: b.notes, Sources: b.used, loads: b.loads}
+	d := Decls{Unsupported: b.unsupported, Notes: b.notes, Sources: b.used, Required: b.required, loads: b.loads}
 	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
 		decl := b.targets[a]
 		first := func(l reconcile.Leaf) bool { return b.first[leafID{a, l.Key}] }

@@ -126,6 +126,10 @@ func (p *pointing) connect(b *builder) {
 		b.note(true, p.origin, "%s starts with about %d tokens, and %s has a context of %d: give it %d or more, or %s will soon lose its instructions",
 			driver.ID, driver.FirstRequest, t.Name, t.Context, least, driver.ID)
 	}
+	lost, narrow := t.Unsaid(rt, driver)
+	for i, text := range append(narrow, lost...) {
+		b.note(i < len(narrow), p.origin, "%s", text)
+	}
 	switch {
 	case rt.Local:
 		p.write(b)
@@ -187,8 +191,8 @@ func (p *pointing) write(b *builder) (ok bool) {
 // is written.
 func (p *pointing) point(b *builder, refs []spec.Reference, more start.Filled) (ok bool) {
 	var add []func()
-	for _, ref := range refs {
-		server := p.server
+	for _, leaf := range p.server.Leaves(refs) {
+		server, ref := *leaf.Server, leaf.Ref
 		if strings.HasSuffix(ref.Pointer, "/-") { // a member of a set is known by its text
 			server.Headers = server.NamedHeaders(ref)
 		}
@@ -270,7 +274,7 @@ func (p *pointing) driverSettings(b *builder, driver *spec.Runtime, name string)
 
 // driverText is the text of a driver's file that belongs to aisync as a whole.
 func (p *pointing) driverText(b *builder, d *spec.Driver) []byte {
-	text := p.server.FillQuoted(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
+	text := p.server.Lines(strings.ReplaceAll(d.Text, "{runtime}", p.rt.ID))
 	if index := p.rt.User.RulesBlock; p.host.Home != "" && b.written(index) {
 		text += strings.ReplaceAll(d.RulesText, "{index}", start.Escaped(string(fileAt(index).Path(p.host.Home))))
 	}

@@ -40,6 +40,9 @@ func (b *builder) events(places []place, w bundleRequest, n bundle.Neutral) {
 			}
 			why := b.event(p, w, n.Programs, h)
 			if why == "" {
+				if h.Required() {
+					b.required = append(b.required, RequiredHook{p.rt.ID, h.Event, h.Command, w.origin})
+				}
 				continue
 			}
 			if b.around(p, w, n.Programs, h) {
@@ -120,7 +123,7 @@ func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bund
 		hook.Timeout *= 1000
 	}
 	value := render.HookValue(f.Shape, hook)
-	key := merge.HookKey(f.Pointer, name, matcher, "command", command)
+	key := merge.HookKey(f.Pointer, name, merge.HookID{Matcher: matcher, Type: "command", Command: command, If: h.If})
 	if f.Shape != render.ShapeClaude {
 		key, _ = merge.SetKey(f.Pointer+merge.Pointer(name), value) // our own JSON: cannot fail
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/resource"
@@ -116,7 +117,7 @@ func TestRelative(t *testing.T) {
 		{"~/.agents/skills", "~/.codex/rules", "../../.codex/rules"},
 		{".claude/skills", ".claude/rules", "../rules"},
 	} {
-		if got := relative(c[0], c[1]); got != c[2] {
+		if got := render.Relative(c[0], c[1]); got != c[2] {
 			t.Errorf("from %s to %s: %s, want %s", c[0], c[1], got, c[2])
 		}
 	}

@@ -104,13 +104,30 @@ func (b *builder) limits(p place) {
 		p.rt.ID, limit.Bytes, p.scope.RulesBlock, size, strings.TrimPrefix(ref.Pointer, "/"), ref.Path)
 }
 
-// always sets the leaves that a runtime's file needs as soon as it holds
-// anything of ours.
+// always sets the leaves that a runtime's file, and the lines that files beside
+// its folder, need as soon as that holds anything of ours.
 func (b *builder) always(p place) {
+	for _, l := range p.scope.Lines {
+		if origin := b.below(p.scope.Dir); origin != nil {
+			b.leaf(fileAt(l.Path), merge.Text, reconcile.Leaf{
+				Key: reconcile.LeafKey(merge.LineKey(l.Line)), Body: file.Line(""), Own: reconcile.Member, Origin: origin,
+			}, p.rt.ID)
+		}
+	}
 	for _, ref := range p.scope.Always {
 		if d := b.targets[fileAt(ref.Path)]; d != nil {
 			b.first[leafID{d.Target, reconcile.LeafKey(ref.Pointer)}] = true
 			b.reference(ref, d.Leaves[0].Origin, p.rt.ID)
 		}
 	}
+}
+
+// below returns the origin of the first target of ours in a folder; nil without one.
+func (b *builder) below(dir string) []reconcile.Position {
+	for _, a := range slices.Sorted(maps.Keys(b.targets)) {
+		if strings.HasPrefix(a.Name(), dir+"/") {
+			return b.targets[a].Leaves[0].Origin
+		}
+	}
+	return nil
 }

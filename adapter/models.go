@@ -47,13 +47,17 @@ func (h *Host) model(b *builder, use spec.ModelUse) error {
 		b.leaf(reconcile.Address("model:"+use.ID), "", reconcile.Leaf{Body: body, Origin: from(use.Pos), Reason: reason}, use.ID)
 		return nil
 	}
+	// No model for other programs.
+	projects := slices.ContainsFunc(h.Spec.Models, func(u spec.ModelUse) bool { return u.Projector == use.ID })
 	show := viewer{b: b, h: *h, id: use.ID, chat: h.Models[i].Chat, files: q.Files, origin: from(use.Pos)}
 	for n, f := range q.Files {
 		a := model.Artifact{
 			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),
 			Size: f.Size, SHA256: f.SHA256, Sources: f.Sources, Reason: reason,
 		}
-		a.Views = show.views(n, a)
+		if !projects {
+			a.Views = show.views(n, a)
+		}
 		leaf := reconcile.Leaf{Body: a, Origin: from(use.Pos), Reason: reason}
 		if len(q.Files) > 1 {
 			leaf.Key, leaf.Own = reconcile.LeafKey(path.Base(f.Path)), reconcile.Member

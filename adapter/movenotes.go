@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
+	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -46,7 +46,7 @@ func MoveNotes(n Notes, catalog []spec.Runtime) (*Move, error) {
 		if own := n.own(to); len(own) > 0 && !bytes.Equal(own, n.own(from)) {
 			return nil, fmt.Errorf("%s and %s hold different notes; put them together in %s, remove %s, and call this again", from, to, to, from)
 		}
-		text := withoutLine(here.Text, p.scope.Imports)
+		text := render.WithoutLine(here.Text, p.scope.Imports)
 		if len(n.own(to)) > 0 { // the same text is there already
 			text = there.Text
 		} else if len(bytes.TrimSpace(there.Text)) > 0 {
@@ -55,15 +55,4 @@ func MoveNotes(n Notes, catalog []spec.Runtime) (*Move, error) {
 		m = &Move{From: from, To: to, Text: text}
 	}
 	return m, nil
-}
-
-// withoutLine is text without the lines that are line.
-func withoutLine(text []byte, line string) []byte {
-	var out []byte
-	for l := range bytes.Lines(text) {
-		if strings.TrimSpace(string(l)) != line {
-			out = append(out, l...)
-		}
-	}
-	return out
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter/loads"
+	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
@@ -286,7 +287,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		}
 	}
 	linked(own)
-	line := func(at spec.ImportLine) {
+	line := func(at spec.FileLine) {
 		leaf := reconcile.Leaf{Key: reconcile.LeafKey(merge.LineKey(at.Line)), Body: file.Line(""), Own: reconcile.Member, Origin: origin}
 		text := string(b.notesHere[at.Path].outside)
 		if !slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == at.Line }) { // else it is there, the person's or ours
@@ -295,7 +296,7 @@ func (b *builder) reach(p place, places []place, common string, origin []reconci
 		forms = append(forms, form{"file:" + at.Path, leaf, now.WithFile(at.Path, text)})
 	}
 	if here.Link != to || len(forms) == 0 { // else the person's link stays
-		line(spec.ImportLine{Path: own, Line: p.scope.Imports})
+		line(spec.FileLine{Path: own, Line: p.scope.Imports})
 	}
 	if p.scope.ImportsApart != nil && here.Link != to {
 		line(*p.scope.ImportsApart)
@@ -343,7 +344,7 @@ func Beside(from, to string) string {
 	if path.Dir(from) == path.Dir(to) {
 		return path.Base(to)
 	}
-	return relative(path.Dir(from), to)
+	return render.Relative(path.Dir(from), to)
 }
 
 // unshared notes the person's notes that some program here does not read.

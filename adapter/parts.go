@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/adapter/chain"
+	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/internal/merge"
@@ -279,7 +279,7 @@ func (b *builder) gitHooks(wishes []bundleRequest, repository bool, active func(
 func (b *builder) hookNotes(places []place, w bundleRequest) {
 	var with []string
 	for _, r := range w.part.Runtimes {
-		if len(r.Hooks) > 0 || slices.ContainsFunc(r.Settings, func(d bundle.Document) bool { return hasHooks(d.Text) }) {
+		if len(r.Hooks) > 0 || slices.ContainsFunc(r.Settings, func(d bundle.Document) bool { return render.HasHooks(d.Text) }) {
 			with = append(with, r.ID)
 		}
 	}
@@ -299,11 +299,6 @@ func (b *builder) hookNotes(places []place, w bundleRequest) {
 	if len(with) > 0 && len(without) > 0 {
 		b.note(false, w.origin, "the hooks of %s are for %s; they are manual for %s", w.label, list(with), list(without))
 	}
-}
-
-func hasHooks(doc []byte) bool {
-	var d struct{ Hooks map[string]json.RawMessage }
-	return json.Unmarshal(doc, &d) == nil && len(d.Hooks) > 0
 }
 
 // problems reports what the author of a bundle should fix.

@@ -124,7 +124,7 @@ func (b *builder) makeBridges(places []place) {
 			b.note(true, br.origin, "skill %s refers to ../%s/, but no rules are installed for %s to link to", br.skill, br.name, at)
 			continue
 		}
-		b.leaf(reconcile.Address("link:"+at), "", reconcile.Leaf{Body: link.To(relative(br.folder, target)), Origin: br.origin}, br.skill)
+		b.leaf(reconcile.Address("link:"+at), "", reconcile.Leaf{Body: link.To(render.Relative(br.folder, target)), Origin: br.origin}, br.skill)
 	}
 }
 
@@ -142,13 +142,4 @@ func (b *builder) keepRules(places []place) string {
 		}
 	}
 	return folder
-}
-
-// relative returns the path from a folder to another path of the same scope.
-func relative(from, to string) string {
-	a, c := strings.Split(from, "/"), strings.Split(to, "/")
-	for len(a) > 0 && len(c) > 0 && a[0] == c[0] {
-		a, c = a[1:], c[1:]
-	}
-	return path.Join(strings.Repeat("../", len(a)), path.Join(c...))
 }

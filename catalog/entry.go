@@ -51,6 +51,14 @@ func (o Object) MarshalJSON() ([]byte, error) {
 func Entry(r spec.Runtime) Object {
 	o := object(reflect.ValueOf(r))
 	for i, f := range o {
+		if f.Name == "parts" { // likewise a list in Go
+			var parts Object
+			for _, p := range r.Parts {
+				facts := object(reflect.ValueOf(p))
+				parts = append(parts, Field{p.Part, facts[1:]}) // without its name
+			}
+			o[i].Value = parts
+		}
 		if f.Name != "hookEvents" {
 			continue
 		}

@@ -14,13 +14,14 @@ import (
 // Level says how one part of a spec reaches one program.
 type Level string
 
-// Proved: make test-runtimes has seen the program load it. Written: aisync
-// writes it as the program's documentation describes. Manual: a person must set
-// it up.
+// Run: make test-runtimes has seen the program load it. Parsed: the program's own
+// parser or schema takes it. Documented: aisync writes it as a page describes.
+// Manual: a person must set it up.
 const (
-	Proved  Level = "proved"
-	Written Level = "written"
-	Manual  Level = "manual"
+	Run        Level = "run"
+	Parsed     Level = "parsed"
+	Documented Level = "documented"
+	Manual     Level = "manual"
 )
 
 // Part is one kind of content that a spec can give a program.
@@ -162,21 +163,24 @@ func (p Part) Project(r spec.Runtime) (level Level, where string) {
 	return p.level(r, r.Project, proofs()[r.ID].Project)
 }
 
-func (p Part) level(r spec.Runtime, s spec.Scope, proved []string) (Level, string) {
+func (p Part) level(r spec.Runtime, s spec.Scope, seen []string) (Level, string) {
 	where := p.where(r, s)
 	switch {
 	case where == "":
 		return Manual, ""
-	case slices.Contains(proved, p.Name):
-		return Proved, where
+	case slices.Contains(seen, p.Name):
+		return Run, where
+	case factsOf(r, p.Name).Evidence == string(Parsed):
+		return Parsed, where
 	}
-	return Written, where
+	return Documented, where
 }
 
 // Proof lists the parts that a program of that version was seen to load, sorted
 // by name.
 type Proof struct {
 	Version string   `json:"version"`
+	Date    string   `json:"date"` // when it was first seen so
 	User    []string `json:"user"`
 	Project []string `json:"project"`
 }

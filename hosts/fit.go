@@ -53,6 +53,7 @@ type Load struct {
 	Prompts    *int64   // bytes of old conversations that its server keeps; nil: aisync bounds them
 
 	Checkpoints *int64 // that its server keeps of a conversation; nil: aisync bounds them
+	Batch       int64  // tokens computed at once; 0: 512
 }
 
 // Need is the memory of one load.
@@ -121,11 +122,12 @@ type Free struct {
 //	cache     sequences × tokens × numbers kept for a token × bytes of a number;
 //	          a layer with a window keeps window+512 tokens at most
 //	state     sequences × the recurrent layers' states
-//	compute   4 × 512 × (vocabulary + 4 × embedding), at least 512 MiB; and 5% of
-//	          the weights where the processor repacks them
+//	compute   512 × (4 × numbers that a token holds at once + 2 × tokens of a
+//	          sequence), at least 512 MiB on a card; on the processor the program
+//	          too, and 5% of the weights, which it repacks
 //
-// after llama.cpp's src/llama-kv-cache-iswa.cpp and src/llama-hparams.cpp; the
-// last line is a rule of thumb.
+// after llama.cpp's src/llama-kv-cache-iswa.cpp and src/llama-hparams.cpp, and
+// compared with what llama-server says of itself in the table of docs/models.md.
 func Fit(loads []Load, f facts.Facts) Verdict {
 	v := fit(loads, f)
 	unread := f.Unread()
@@ -165,7 +167,7 @@ func Fit(loads []Load, f facts.Facts) Verdict {
 		v.Loads[i].Backend = backend
 		note(problem)
 		if l.Shape != nil && l.Shape.Context > 0 && l.Context > l.Shape.Context {
-			note(fmt.Sprintf("%s: the context of %d tokens is more than the %d that the model was made for: the server cuts it to those", l.Name, l.Context, l.Shape.Context))
+			note(fmt.Sprintf("%s: the context of %d tokens is more than the %d that the model was made for: the server grants those, and takes the memory of all", l.Name, l.Context, l.Shape.Context))
 		}
 	}
 	return v

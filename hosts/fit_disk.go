@@ -46,5 +46,5 @@ func (v DiskVerdict) Reason() string {
 	if v.Path == "" {
 		return fmt.Sprintf("needs %s, but the free space on its disk is unknown", gibibytes(v.Missing))
 	}
-	return fmt.Sprintf("needs %s and %s in reserve, but %s has %s free", gibibytes(v.Missing), gibibytes(v.Reserve), v.Path, gibibytes(v.Free))
+	return fmt.Sprintf("needs %s and %s in reserve; %s has %s free", gibibytes(v.Missing), gibibytes(v.Reserve), v.Path, gibibytes(v.Free))
 }

@@ -1,14 +1,17 @@
 package hosts
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 )
 
 const (
 	ubatch         = 512   // tokens computed at once: llama-server's default
+	cells          = 256   // caches are a multiple of so many tokens
 	usualContext   = 32768 // tokens
 	minimumCompute = 512 << 20
+	minimumProgram = 32 << 20
 	unknownCompute = 2 * gib64
 )
 
@@ -17,11 +20,10 @@ var cacheTypes = map[string]int64{
 	"f32": 128, "f16": 64, "bf16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18,
 }
 
-// context returns the tokens of one conversation.
+// context returns the tokens of one conversation. llama-server grants no more than
+// the model was made for, and still takes the memory of all that is asked for.
 func (l Load) context() int64 {
 	switch {
-	case l.Context > 0 && l.Shape != nil && l.Shape.Context > 0:
-		return min(l.Context, l.Shape.Context)
 	case l.Context > 0:
 		return l.Context
 	case l.Shape != nil && l.Shape.Context > 0:
@@ -52,10 +54,11 @@ func (l Load) need(repacked bool) Need {
 		n.Layers, n.Attention = s.Layers, s.Attention+s.Windowed
 		n.PerToken = bytes(s.Key, s.Value)
 		windowed := bytes(s.WindowKey, s.WindowValue)
-		n.KV = mul(n.Sequences, add(mul(n.Context, n.PerToken), mul(min(n.Context, add(s.Window, ubatch)), windowed)))
+		window := min(n.Context, (add(s.Window, cmp.Or(l.Batch, ubatch))+cells-1)/cells*cells)
+		n.KV = mul(n.Sequences, add(mul(n.Context, n.PerToken), mul(window, windowed)))
 		n.State = mul(n.Sequences, s.State)
 		n.Checkpoint = add(mul(min(n.Context, s.Window), windowed), s.State)
-		n.Compute = max(minimumCompute, mul(4*ubatch, add(s.Vocabulary, mul(4, s.Embedding))))
+		n.Compute = l.buffers(n.Context, window, repacked)
 		n.Experts = share(l.Weights, s.ExpertsBytes, s.TensorBytes)
 		n.Active = share(n.Experts, s.ExpertsActive, s.ExpertsBytes)
 	}
@@ -64,6 +67,29 @@ func (l Load) need(repacked bool) Need {
 	}
 	n.Total = add(add(n.Weights, n.KV), add(n.State, n.Compute))
 	return n
+}
+
+// buffers is the memory in which tokens are computed: what a batch of them holds at
+// once, with a mask of 16 bits for each of its tokens and each of a cache. On the
+// processor it includes the program with its vocabulary, on a card what the driver
+// takes, which is not measured, but for small models.
+func (l Load) buffers(context, window int64, processor bool) int64 {
+	s := l.Shape
+	if s.Buffer == 0 { // pinned by an older aisync
+		return max(minimumCompute, mul(4*ubatch, add(s.Vocabulary, mul(4, s.Embedding))))
+	}
+	var masks int64
+	if s.Attention > 0 {
+		masks = context
+	}
+	if s.Windowed > 0 {
+		masks = add(masks, window)
+	}
+	bytes := mul(cmp.Or(l.Batch, ubatch), add(mul(4, s.Buffer), mul(2, masks)))
+	if processor {
+		return add(bytes, add(minimumProgram, mul(256, s.Vocabulary)))
+	}
+	return max(minimumCompute, bytes)
 }
 
 // maxSize is a size larger than any machine's that can still be summed.

@@ -113,9 +113,9 @@ func TestCacheOfTwoTypes(t *testing.T) {
 	}
 }
 
-func TestAContextBeyondTheModelIsCutOff(t *testing.T) {
+func TestAContextBeyondTheModelTakesMemory(t *testing.T) {
 	v := Fit([]Load{loadOf(t, "dense", "Q4_K_M", 19_762, denseShape, 131072)}, withCards(64, 48))
-	if v.Loads[0].Context != 40960 || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "131072 tokens is more than the 40960") {
+	if v.Loads[0].Context != 131072 || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "131072 tokens is more than the 40960") {
 		t.Errorf("%d %q", v.Loads[0].Context, v.Notes)
 	}
 }

@@ -41,7 +41,7 @@ func Versions(ctx context.Context, f facts.Facts, path, environ []string) map[st
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			v := packageVersion(at)
+			v := ProgramVersion(at)
 			if v == "" {
 				v = askVersion(ctx, name, at, environ)
 			}
@@ -56,11 +56,20 @@ func Versions(ctx context.Context, f facts.Facts, path, environ []string) map[st
 	return found
 }
 
-// packageVersion returns the version in the package.json of a program's npm
-// package; "" if it is not part of one.
-func packageVersion(program string) string {
+// ProgramVersion returns the version of a program as its files tell it, without
+// starting it: in the package.json of its npm package, or as its name or folder, as
+// in versions/2.1.329; "" if they do not.
+func ProgramVersion(program string) string {
 	real, err := filepath.EvalSymlinks(program)
-	if err != nil || !strings.Contains(real, "/node_modules/") {
+	if err != nil {
+		return ""
+	}
+	if !strings.Contains(real, "/node_modules/") {
+		for _, name := range []string{filepath.Base(real), filepath.Base(filepath.Dir(real))} {
+			if versionForm.FindString(name) == name && strings.Count(name, ".") >= 2 {
+				return name
+			}
+		}
 		return ""
 	}
 	for dir := filepath.Dir(real); filepath.Base(dir) != "node_modules"; dir = filepath.Dir(dir) {

@@ -3,7 +3,6 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"aisync.dev/aisync/internal/nearest"
-	"aisync.dev/aisync/schema/cuectx"
+	"aisync.dev/aisync/schema/describe"
 )
 
 // check compares the person's values with a definition of the schema. Where
@@ -22,7 +21,7 @@ func (d *document) check(definition cue.Value) {
 	if fits(d.root, definition) {
 		return
 	}
-	d.fit = fittingFields(d.root, levelOf(definition))
+	d.fit = fittingFields(d.root, describe.LevelOf(definition))
 	d.evaluation(d.root.Validate(cue.Concrete(false)))
 	before := len(d.problems)
 	d.compare(nil, d.root, definition, "")
@@ -40,56 +39,16 @@ func fits(user, schema cue.Value) bool {
 
 // fittingFields returns the fields of user that fit. In a catalog of a thousand
 // entries beside one wrong host, only the host needs a walk.
-func fittingFields(user cue.Value, l level) map[string]bool {
+func fittingFields(user cue.Value, l describe.Level) map[string]bool {
 	out := map[string]bool{}
 	it, err := user.Fields()
 	for err == nil && it.Next() {
 		name := it.Selector().Unquoted()
-		if schema, ok := l.fields[name]; ok && fits(it.Value(), schema) {
+		if schema, ok := l.Fields[name]; ok && fits(it.Value(), schema) {
 			out[name] = true
 		}
 	}
 	return out
-}
-
-// level describes which fields a struct of the schema allows.
-type level struct {
-	fields   map[string]cue.Value
-	required []string
-	patterns []pattern
-	open     bool
-}
-
-type pattern struct{ name, value cue.Value }
-
-func levelOf(schema cue.Value) level {
-	l := level{fields: map[string]cue.Value{}, open: schema.Allows(cue.AnyString)}
-	it, err := schema.Fields(cue.Optional(true), cue.Patterns(true))
-	if err != nil {
-		return l
-	}
-	for it.Next() {
-		sel := it.Selector()
-		switch sel.ConstraintType() {
-		case cue.PatternConstraint:
-			l.patterns = append(l.patterns, pattern{sel.Pattern(), it.Value()})
-			continue
-		case cue.RequiredConstraint:
-			l.required = append(l.required, sel.Unquoted())
-		}
-		l.fields[sel.Unquoted()] = it.Value()
-	}
-	return l
-}
-
-// names returns the fields of l, sorted.
-func (l level) names() []string {
-	var names []string
-	for name := range l.fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (d *document) compare(path []string, user, schema cue.Value, want string) {
@@ -97,9 +56,9 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 	if kind == cue.BottomKind {
 		return // evaluation has reported it
 	}
-	want = cmp.Or(wanted(schema), want)
+	want = cmp.Or(describe.Wanted(schema), want)
 	if kind == cue.StructKind || kind == cue.ListKind {
-		if part, ok := disjunct(schema, kind); ok {
+		if part, ok := describe.Disjunct(schema, kind); ok {
 			schema = part
 		} else {
 			d.wrong(path, user, schema, want)
@@ -115,7 +74,7 @@ func (d *document) compare(path []string, user, schema cue.Value, want string) {
 		d.compareList(path, user, schema, want)
 	case schema.Unify(user).Err() != nil:
 		d.wrong(path, user, schema, want)
-	case attribute(schema, "bound") == "":
+	case describe.Attribute(schema, "bound") == "":
 		d.concrete(path, user)
 	}
 }
@@ -137,7 +96,7 @@ func kindOf(v cue.Value) cue.Kind {
 }
 
 func (d *document) compareStruct(path []string, user, schema cue.Value) {
-	l := levelOf(schema)
+	l := describe.LevelOf(schema)
 	it, err := user.Fields()
 	if err != nil {
 		return
@@ -150,31 +109,21 @@ func (d *document) compareStruct(path []string, user, schema cue.Value) {
 			continue
 		}
 		at := append(path[:len(path):len(path)], name)
-		if s, ok := l.fields[name]; ok {
+		if s, ok := l.Fields[name]; ok {
 			d.compare(at, it.Value(), s, "")
-		} else if s, ok := l.match(name); ok {
+		} else if s, ok := l.Match(name); ok {
 			d.compare(at, it.Value(), s, "")
-		} else if l.open {
+		} else if l.Open {
 			d.concrete(at, it.Value())
 		} else {
 			d.notAllowed(at, l)
 		}
 	}
-	for _, name := range l.required {
+	for _, name := range l.Required {
 		if !present[name] {
-			d.add(Problem{Pos: d.at.Label(path...), Path: pathText(path), Message: name + " is missing", Hint: "want " + describe(l.fields[name], "")})
+			d.add(Problem{Pos: d.at.Label(path...), Path: pathText(path), Message: name + " is missing", Hint: "want " + describe.Value(l.Fields[name], "")})
 		}
 	}
-}
-
-// match returns the pattern that matches name.
-func (l level) match(name string) (cue.Value, bool) {
-	for _, p := range l.patterns {
-		if p.name.Unify(cuectx.Context().Encode(name)).Err() == nil {
-			return p.value, true
-		}
-	}
-	return cue.Value{}, false
 }
 
 func (d *document) compareList(path []string, user, schema cue.Value, want string) {
@@ -191,14 +140,14 @@ func (d *document) compareList(path []string, user, schema cue.Value, want strin
 		d.compare(append(path[:len(path):len(path)], strconv.Itoa(i)), it.Value(), elem, "")
 	}
 	if n, err := user.Len().Int64(); err == nil && n == 0 && len(d.problems) == before && schema.Unify(user).Err() != nil {
-		d.add(Problem{Pos: d.at.Value(path...), Path: pathText(path), Message: "want " + describe(schema, want) + ", got an empty list"})
+		d.add(Problem{Pos: d.at.Value(path...), Path: pathText(path), Message: "want " + describe.Value(schema, want) + ", got an empty list"})
 	}
 }
 
 // concrete reports values in user that are still a type or a bound.
 func (d *document) concrete(path []string, user cue.Value) {
 	for _, e := range cueerrors.Errors(user.Validate(cue.Concrete(true))) {
-		at, got := path, text(user)
+		at, got := path, describe.Text(user)
 		if p := errorPath(e); len(p) > len(path) {
 			at = p
 		}
@@ -209,22 +158,22 @@ func (d *document) concrete(path []string, user cue.Value) {
 	}
 }
 
-func (d *document) notAllowed(path []string, l level) {
+func (d *document) notAllowed(path []string, l describe.Level) {
 	name := path[len(path)-1]
 	p := Problem{Pos: d.at.Label(path...), Path: pathText(path)}
 	switch {
-	case len(path) == 1 && len(l.required) == 1 && l.required[0] == "project":
+	case len(path) == 1 && len(l.Required) == 1 && l.Required[0] == "project":
 		p.Message, p.Hint = "field not allowed: a project's spec is input from strangers, so it may hold project: only", "move it to a host's spec"
 	case len(path) == 1 && name == "project":
 		p.Message, p.Hint = "field not allowed in a host's spec", "move it to "+ProjectFile+" in the project's root"
 	case len(path) == 2 && path[0] == "project" && name == "extends":
 		p.Message, p.Hint = "the spec of a project's root extends none", "where this one is nested, write a plain text: extends: \"../..\""
-	case len(l.patterns) > 0:
+	case len(l.Patterns) > 0:
 		p.Message = fmt.Sprintf("bad name %q", name)
-		p.Hint = "want " + describeName(l.patterns[0].name)
+		p.Hint = "want " + describe.Name(l.Patterns[0].Name)
 	default:
 		p.Message = "field not allowed"
-		known := l.names()
+		known := l.Names()
 		if near := nearest.Name(name, known); near != "" {
 			p.Hint = "did you mean " + strconv.Quote(near) + "? "
 		}
@@ -235,9 +184,9 @@ func (d *document) notAllowed(path []string, l level) {
 
 func (d *document) wrong(path []string, user, schema cue.Value, want string) {
 	p := Problem{Pos: d.at.Value(path...), Path: pathText(path)}
-	p.Message = fmt.Sprintf("want %s, got %s", describe(schema, want), text(user))
+	p.Message = fmt.Sprintf("want %s, got %s", describe.Value(schema, want), describe.Text(user))
 	if s, err := user.String(); err == nil {
-		if near := nearest.Name(s, choices(schema)); near != "" {
+		if near := nearest.Name(s, describe.Choices(schema)); near != "" {
 			p.Hint = "did you mean " + strconv.Quote(near) + "?"
 		}
 	}

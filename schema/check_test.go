@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"cuelang.org/go/cue"
+
+	"aisync.dev/aisync/schema/describe"
 )
 
 // mutants are texts that differ from text in one line: without it, or with
@@ -79,7 +81,7 @@ catalog: runtimes: own: {
 				continue
 			}
 			not++
-			d.problems, d.fit = nil, fittingFields(d.root, levelOf(schema))
+			d.problems, d.fit = nil, fittingFields(d.root, describe.LevelOf(schema))
 			if d.compare(nil, d.root, schema, ""); !slices.Equal(d.problems, all) {
 				t.Errorf("without %v:\n%v\nwant\n%v\nin\n%s", d.fit, d.problems, all, text)
 			}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/schema/describe"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -68,7 +69,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	in := func(f node) string {
 		s := f.str()
 		if s != "" && !where(s) {
-			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
+			f.problem("path "+describe.Text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
 		}
 		return s
 	}
@@ -118,7 +119,10 @@ func (n node) scope(where func(string) bool) spec.Scope {
 		s.Permissions = &spec.PermissionsFile{Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape")}
 	}
 	if f := n.get("importsApart"); f.exists() {
-		s.ImportsApart = &spec.ImportLine{Path: in(f.get("path")), Line: f.getStr("line")}
+		s.ImportsApart = &spec.FileLine{Path: in(f.get("path")), Line: f.getStr("line")}
+	}
+	for _, l := range n.get("lines").elements() {
+		s.Lines = append(s.Lines, spec.FileLine{Path: in(l.get("path")), Line: l.getStr("line")})
 	}
 	if f := n.get("blockLimit"); f.exists() {
 		s.BlockLimit = &spec.BlockLimit{Bytes: f.get("bytes").int(), Setting: f.reference()}
@@ -192,7 +196,7 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 	}
 	for _, f := range n.get("files").elements() {
 		if !where(f.str()) {
-			f.problem("path "+text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
+			f.problem("path "+describe.Text(f.v)+" leaves its scope", "user paths start with ~/, project paths are relative; neither holds ..")
 		}
 	}
 	for _, f := range n.get("safeValues").elements() {
@@ -201,7 +205,7 @@ func (n node) obeyed(where func(string) bool) spec.Obeyed {
 	for _, f := range n.get("restricts").elements() {
 		same := func(s spec.SafeValues) bool { return s.Key == f.str() }
 		if !slices.Contains(o.Safe, f.str()) && !slices.ContainsFunc(o.SafeValues, same) {
-			f.problem("restricts names a setting that is not safe", "add "+text(f.v)+" to safe or safeValues")
+			f.problem("restricts names a setting that is not safe", "add "+describe.Text(f.v)+" to safe or safeValues")
 		}
 	}
 	for _, f := range n.get("ignored").elements() {
@@ -267,7 +271,7 @@ func (n node) glob() string {
 	s := n.str()
 	for segment := range strings.SplitSeq(s, "/") {
 		if _, err := path.Match(segment, ""); err != nil {
-			n.problem("bad pattern "+text(n.v), "* stands for anything within a segment; \\ escapes a character")
+			n.problem("bad pattern "+describe.Text(n.v), "* stands for anything within a segment; \\ escapes a character")
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"aisync.dev/aisync/schema/describe"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -16,19 +17,20 @@ const ollamaPort = 11434
 func (n node) host(dir string) *spec.Host {
 	h := &spec.Host{
 		Name: n.name(), Pos: n.labelPos(), Dir: dir,
-		Match:    n.get("match").match(),
-		GPUGiB:   n.get("gpu").get("memoryGiB").int(),
-		Default:  n.getStr("default"),
-		Roots:    n.getStrings("roots"),
-		Trust:    n.get("trust").flag(),
-		Packages: n.get("packages").nameds(),
-		MCP:      n.get("mcp").mcpServers(),
-		Store:    n.get("store").named(),
-		Views:    n.get("views").nameds(),
-		Endpoint: n.get("endpoint").named(),
-		Settings: n.get("settings").settings(),
-		Context:  n.get("context").budgets(),
-		Policy:   spec.Policy{Drift: "report"},
+		Match:        n.get("match").match(),
+		GPUGiB:       n.get("gpu").get("memoryGiB").int(),
+		Default:      n.getStr("default"),
+		Experimental: n.getBool("experimental"),
+		Roots:        n.getStrings("roots"),
+		Trust:        n.get("trust").flag(),
+		Packages:     n.get("packages").nameds(),
+		MCP:          n.get("mcp").mcpServers(),
+		Store:        n.get("store").named(),
+		Views:        n.get("views").nameds(),
+		Endpoint:     n.get("endpoint").named(),
+		Settings:     n.get("settings").settings(),
+		Context:      n.get("context").budgets(),
+		Policy:       spec.Policy{Drift: "report"},
 	}
 	for _, f := range n.get("runtimes").fields() {
 		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.getStr("cli"), Endpoint: f.get("endpoint").endpointUse()})
@@ -49,7 +51,7 @@ func (n node) host(dir string) *spec.Host {
 	for _, f := range n.get("models").fields() {
 		h.Models = append(h.Models, spec.ModelUse{
 			ID: f.name(), Quant: f.getStr("quant"), Pos: f.labelPos(),
-			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"),
+			Context: f.get("context").int(), Fit: f.getStr("fit"), Prefer: f.getStr("prefer"), Projector: f.getStr("mmproj"), Draft: f.getStr("draft"),
 		})
 	}
 	for _, f := range n.get("services").fields() {
@@ -155,7 +157,7 @@ func (n node) bound() spec.Bound {
 		return spec.Bound{Op: "==", GiB: gib}
 	}
 	if n.v.IncompleteKind()&cue.NumberKind != 0 {
-		n.problem("want one bound such as >=60, got "+text(n.v), "")
+		n.problem("want one bound such as >=60, got "+describe.Text(n.v), "")
 	}
 	return spec.Bound{}
 }
@@ -170,7 +172,7 @@ func (n node) install() *spec.Install {
 func (n node) service() spec.Service {
 	s := spec.Service{
 		Name: n.name(), Pos: n.labelPos(), Kind: n.getStr("kind"),
-		Model: n.getStr("model"), Models: n.getStrings("models"),
+		Model: n.getStr("model"), Models: n.getStrings("models"), Roles: n.get("roles").texts(), Loaded: int(n.get("loaded").int()),
 		Port: int(n.get("port").int()), Context: int(n.get("context").int()),
 		Scope: n.getStr("scope"), Listen: n.getStr("listen"),
 		URL: n.getStr("url"), APIs: n.getStrings("apis"),

@@ -3,6 +3,7 @@ package schema
 import (
 	"slices"
 
+	"aisync.dev/aisync/schema/describe"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -71,7 +72,7 @@ func (n node) loadedText() spec.LoadedText {
 	}
 	for _, f := range n.get("files").elements() {
 		if f.glob(); !where(f.str()) {
-			f.problem("path "+text(f.v)+" leaves its walk", "paths of the walk user start with ~/, all others are relative; neither holds ..")
+			f.problem("path "+describe.Text(f.v)+" leaves its walk", "paths of the walk user start with ~/, all others are relative; neither holds ..")
 		}
 	}
 	if len(t.Files) == 0 && t.Named == nil {
@@ -132,7 +133,7 @@ func (n node) loadsRefer(l *spec.Loads) {
 	check := func(list node, known []string) {
 		for _, f := range list.elements() {
 			if !slices.Contains(known, f.str()) {
-				f.problem("unknown text "+text(f.v), "name a text, or a kind of parts")
+				f.problem("unknown text "+describe.Text(f.v), "name a text, or a kind of parts")
 			}
 		}
 	}

@@ -12,16 +12,17 @@ import (
 func (n node) project(dir, file string) *spec.Project {
 	p := &spec.Project{
 		Name: n.getStr("name"), Pos: n.labelPos(), Dir: dir, File: file,
-		Runtimes: n.get("runtimes").nameds(),
-		Default:  n.getStr("default"),
-		Bundles:  n.get("bundles").bundleRefs(),
-		Teams:    n.get("teams").bundleRefs(),
-		Places:   n.get("places").places(),
-		Nested:   n.get("nested").nestings(),
-		MCP:      n.get("mcp").mcpServers(),
-		Agents:   n.get("agents").agents(n.getStr("name")),
-		Settings: n.get("settings").settings(),
-		Context:  n.get("context").budgets(),
+		Runtimes:     n.get("runtimes").nameds(),
+		Default:      n.getStr("default"),
+		Experimental: n.getBool("experimental"),
+		Bundles:      n.get("bundles").bundleRefs(),
+		Teams:        n.get("teams").bundleRefs(),
+		Places:       n.get("places").places(),
+		Nested:       n.get("nested").nestings(),
+		MCP:          n.get("mcp").mcpServers(),
+		Agents:       n.get("agents").agents(n.getStr("name")),
+		Settings:     n.get("settings").settings(),
+		Context:      n.get("context").budgets(),
 
 		NoGitHooks: !n.get("githooks").bool(true),
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -13,7 +14,7 @@ func (n node) runtime() spec.Runtime {
 	r := spec.Runtime{
 		ID: n.name(), Pos: n.labelPos(), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
 		Homepage: n.getStr("homepage"), Command: n.getStr("command"), Packages: n.get("packages").texts(),
-		Node: n.getStr("node"), Network: n.getBool("network"), Local: n.getBool("local"),
+		Node: n.getStr("node"), Network: n.getBool("network"), Local: n.getBool("local"), Experimental: n.getBool("experimental"),
 		APIs: n.getStrings("apis"), MCPSupport: n.getBool("mcp"), Subagents: n.getBool("subagents"),
 		HomeVar: n.getStr("homeVar"), Hooks: n.getStr("hooks"), Tools: n.get("tools").texts(), FirstRequest: n.get("firstRequest").int(),
 		Detect: n.get("detect").detect(), Session: n.get("session").session(), Launch: n.get("launch").launch(),
@@ -23,6 +24,16 @@ func (n node) runtime() spec.Runtime {
 	}
 	for _, f := range n.get("hookEvents").fields() {
 		r.HookEvents = append(r.HookEvents, spec.HookEvent{Event: f.name(), Level: f.getStr("level"), Name: f.getStr("name")})
+	}
+	for _, f := range n.get("parts").fields() {
+		p := spec.PartFacts{
+			Part: f.name(), Versions: f.getStr("versions"), Says: f.getStr("says"), Evidence: f.getStr("evidence"),
+			Version: f.getStr("version"), Source: f.getStr("source"), Date: f.getStr("date"),
+		}
+		if _, err := versions.ParseRange(p.Versions); err != nil {
+			f.get("versions").problem(err.Error(), "")
+		}
+		r.Parts = append(r.Parts, p)
 	}
 	if f := n.get("driver"); f.exists() {
 		r.Driver = f.driver()
@@ -45,7 +56,7 @@ func (n node) runtime() spec.Runtime {
 		r.Validators = append(r.Validators, v)
 	}
 	for _, f := range n.get("trust").elements() {
-		t := spec.Trust{Parts: f.getStrings("parts"), Parents: f.getBool("parents"), Environment: f.get("environment").texts(), Do: f.getStr("do")}
+		t := spec.Trust{Parts: f.getStrings("parts"), Form: f.getStr("form"), Parents: f.getBool("parents"), Environment: f.get("environment").texts(), Do: f.getStr("do")}
 		for _, ref := range f.get("records").elements() {
 			t.Records = append(t.Records, ref.reference())
 		}
@@ -76,7 +87,7 @@ func (n node) detect() spec.Detect {
 func (n node) session() spec.Session {
 	return spec.Session{
 		IDVars: n.getStrings("idVars"), Start: n.getStrings("start"), Resume: n.getStrings("resume"),
-		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"),
+		Continue: n.getStrings("continue"), Fork: n.getStrings("fork"), Transcripts: n.getStr("transcripts"),
 	}
 }
 
@@ -86,6 +97,7 @@ func (n node) launch() spec.Launch {
 		JSON: n.getStrings("json"), Autonomous: n.getStrings("autonomous"), Model: n.getStrings("model"),
 		Ready: n.getStr("ready"), ReadyDelay: int(n.get("readyDelay").int()), Dialogs: n.getStrings("dialogs"), Trusted: n.get("trusted").texts(),
 		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(), Sandbox: n.get("sandbox").texts(),
+		Hosts: n.getStrings("hosts"), Elsewhere: n.getStrings("elsewhere"),
 	}
 }
 

@@ -72,13 +72,26 @@ func (n node) unknown(kind, got string, known []string) {
 	n.problem(fmt.Sprintf("unknown %s %q", kind, got), nearest.Hint(got, known))
 }
 
+// checkExperimental refuses a runtime that is known from documentation alone, unless
+// the spec allows such.
+func (x inventory) checkExperimental(n node, pos spec.Position, id string, allowed bool) {
+	if rt, ok := x.Runtime(id); ok && rt.Experimental && !allowed {
+		n.doc.add(Problem{
+			Pos: pos, Path: pathText(n.path), Message: fmt.Sprintf("runtime %q is known from its documentation alone: aisync was never tried with it", id),
+			Hint: "write experimental: true beside runtimes, and look at what it makes of the files",
+		})
+	}
+}
+
 func checkHost(n node, h *spec.Host, x inventory) {
 	checkMatch(n.get("match"), h.Match)
 	for _, u := range h.Runtimes {
 		at := n.get("runtimes").get(u.ID)
 		if !x.runtime(u.ID) {
 			x.unknown(at, at.labelPos(), u.ID)
-		} else if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
+		}
+		x.checkExperimental(at, at.labelPos(), u.ID, h.Experimental)
+		if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
 			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
 		checkInstall(at.get("install"), u.Install)
@@ -130,6 +143,13 @@ func checkModels(n node, h *spec.Host, x catalog.Index) {
 			n.get(u.ID).unknownLabel("model", known)
 			continue
 		}
+		for _, field := range []string{"mmproj", "draft"} {
+			at := n.get(u.ID).get(field)
+			others := slices.DeleteFunc(ids(h.Models, func(o spec.ModelUse) string { return o.ID }), func(id string) bool { return id == u.ID })
+			if at.exists() && !slices.Contains(others, at.str()) {
+				at.unknown("model of this host", at.str(), others)
+			}
+		}
 		quants := ids(m.Quants, func(q spec.Quant) string { return q.Name })
 		switch {
 		case u.Quant == "" && len(quants) > 1:
@@ -175,12 +195,12 @@ func checkServices(n node, h *spec.Host) {
 // checkService reports missing and unused fields for the service's kind. The
 // models of an external service are not checked.
 func checkService(n node, s spec.Service, models []string) {
-	needs := map[string][]string{"llama-server": {"model", "port"}, "llama-swap": {"models", "port"}, "external": {"url"}}
+	needs := map[string][]string{"llama-server": map[bool][]string{true: {"port"}, false: {"model", "port"}}[n.get("models").exists()], "llama-swap": {"models", "port"}, "external": {"url"}}
 	takes := map[string][]string{
-		"llama-server": {"model", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key"},
-		"ollama":       {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
-		"llama-swap":   {"models", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key"},
-		"external":     {"model", "models", "url", "apis", "context", "key", "headers"},
+		"llama-server": {"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key"},
+		"ollama":       {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "env"},
+		"llama-swap":   {"models", "roles", "port", "context", "scope", "listen", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key"},
+		"external":     {"model", "models", "roles", "url", "apis", "context", "key", "headers"},
 	}
 	fields, ok := takes[s.Kind]
 	if !ok {
@@ -194,6 +214,11 @@ func checkService(n node, s spec.Service, models []string) {
 	for _, f := range n.fields() {
 		if name := f.name(); name != "kind" && name != "enabled" && !slices.Contains(fields, name) && slices.Contains(serviceFields, name) {
 			n.doc.add(Problem{Pos: f.labelPos(), Path: pathText(f.path), Message: "a service of kind " + s.Kind + " has no " + name, Hint: "it takes " + strings.Join(fields, ", ")})
+		}
+	}
+	for _, f := range n.get("roles").fields() {
+		if !slices.Contains(s.AllModels(), f.str()) {
+			f.unknown("model of this service", f.str(), s.AllModels())
 		}
 	}
 	if problem, hint := s.KeyContradiction(); problem != "" {
@@ -213,12 +238,14 @@ func checkService(n node, s spec.Service, models []string) {
 	}
 }
 
-var serviceFields = []string{"model", "models", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key", "headers"}
+var serviceFields = []string{"model", "models", "roles", "loaded", "port", "context", "scope", "listen", "url", "apis", "install", "backend", "parallel", "gpuLayers", "chatTemplate", "args", "env", "key", "headers"}
 
 // overrides are arguments and variables that duplicate a field of a service, or
 // that aisync must know: the address above all.
 var overrides = map[string]string{
 	"-m": "model", "--model": "model", "-a": "model", "--alias": "model", "-hf": "model", "--hf-repo": "model", "-mu": "model", "--model-url": "model",
+	"--models-preset": "models", "--models-dir": "models", "--models-max": "loaded",
+	"LLAMA_ARG_MODELS_PRESET": "models", "LLAMA_ARG_MODELS_DIR": "models", "LLAMA_ARG_MODELS_MAX": "loaded",
 	"--host": "listen", "--port": "port", "-c": "context", "--ctx-size": "context", "-np": "parallel", "--parallel": "parallel",
 	"-ngl": "gpuLayers", "--gpu-layers": "gpuLayers", "--n-gpu-layers": "gpuLayers", "--chat-template": "chatTemplate", "--chat-template-file": "chatTemplate",
 	"LLAMA_ARG_HOST": "listen", "LLAMA_ARG_PORT": "port", "LLAMA_ARG_MODEL": "model", "OLLAMA_HOST": "listen and port", "OLLAMA_MODELS": "models",
@@ -267,6 +294,8 @@ func checkProject(n node, p *spec.Project, h *spec.Host, x inventory) {
 			x.unknown(e, e.valuePos(), id)
 		case slices.Contains(uses, id):
 			e.problem(fmt.Sprintf("runtime %q is listed twice", id), "")
+		default:
+			x.checkExperimental(e, e.valuePos(), id, p.Experimental)
 		}
 		uses = append(uses, id)
 	}

@@ -11,6 +11,7 @@ import (
 	"cuelang.org/go/cue/parser"
 
 	"aisync.dev/aisync/schema/cuectx"
+	"aisync.dev/aisync/schema/describe"
 	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -75,7 +76,7 @@ func CheckRun(kind, path string, content []byte) error {
 	file := &ast.File{Filename: path, Decls: []ast.Decl{&ast.EmbedDecl{Expr: expr}}}
 	d := &document{at: position.New([]*ast.File{file}, cwd), root: cuectx.Context().BuildExpr(expr)}
 	if kindOf(d.root) != cue.StructKind {
-		d.add(Problem{Pos: d.at.Value(), Message: "want an object, got " + text(d.root)})
+		d.add(Problem{Pos: d.at.Value(), Message: "want an object, got " + describe.Text(d.root)})
 		return d.problems
 	}
 	d.check(schema.LookupPath(cue.ParsePath(name)))

@@ -33,8 +33,9 @@ func AloneAt(rt *spec.Runtime, url, model string, context int64) (Alone, error) 
 	if err := s.set(&l, rt.Launch.Endpoint, nil); err != nil {
 		return a, err
 	}
-	for _, ref := range slices.Concat(rt.User.Endpoint, rt.User.Always) {
-		if err := a.set(ref, s); err != nil {
+	for _, leaf := range s.Leaves(slices.Concat(rt.User.Endpoint, rt.User.Always)) {
+		ref := leaf.Ref
+		if err := a.set(ref, leaf.Server); err != nil {
 			return a, fmt.Errorf("adapter of %s: %s %s: %w", rt.ID, ref.Path, ref.Pointer, err)
 		}
 	}

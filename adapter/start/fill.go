@@ -22,10 +22,10 @@ type Filled struct {
 	Key, Headers bool
 }
 
-// Fill fills the value of ref, names included. A string of only {context},
-// {output}, {keyed}, {keyCommand} or of a kind of headers becomes another value. What
-// is not known, or not so, is left out with what holds it; ok is false if that is
-// the whole value. For the words see docs/spec.md.
+// Fill fills the value of ref, names included. A string of only a number of tokens,
+// {keyed}, {keyCommand} or of a kind of headers becomes another value. What is not
+// known, or not so, or a role that no model has, is left out with what holds it; ok is
+// false if that is the whole value. For the words see docs/spec.md.
 //
 // A secret is named in the form that ref has for it. Where it has none, its value is
 // written.
@@ -71,16 +71,20 @@ func (f *filling) filled(v any) (any, bool) {
 	case []any:
 		out := []any{}
 		for _, e := range v {
-			if e, ok := f.filled(e); ok {
-				out = append(out, e)
+			for _, one := range f.s.servers(string(render.JSON(e))) {
+				if e, ok := f.with(one, e); ok {
+					out = append(out, e)
+				}
 			}
 		}
 		return out, true
 	case map[string]any:
 		out := map[string]any{}
 		for name, e := range v {
-			if e, ok := f.filled(e); ok {
-				out[f.s.replace(name, plain)] = e
+			for _, one := range f.s.servers(name) {
+				if e, ok := f.with(one, e); ok && !one.lacks(name) {
+					out[one.replace(name, plain)] = e
+				}
 			}
 		}
 		return out, len(out) > 0 || len(v) == 0
@@ -88,20 +92,28 @@ func (f *filling) filled(v any) (any, bool) {
 	return v, true
 }
 
+// with fills v for s, the server with one of its models.
+func (f *filling) with(s *Server, v any) (any, bool) {
+	was := f.s
+	f.s = s
+	defer func() { f.s = was }()
+	return f.filled(v)
+}
+
 func plain(s string) string { return s }
 
 // text fills one string.
 func (f *filling) text(v string) (any, bool) {
 	s, k := f.s, f.s.Key
+	if s.lacks(v) {
+		return nil, false
+	}
+	if n, ok := s.number(v); ok && strings.HasSuffix(v, "Text}") {
+		return strconv.FormatInt(n, 10), n > 0
+	} else if ok {
+		return n, n > 0
+	}
 	switch v {
-	case "{context}":
-		return s.Context, s.Context > 0
-	case "{output}":
-		return s.output(), s.Context > 0
-	case "{contextText}":
-		return strconv.FormatInt(s.Context, 10), s.Context > 0
-	case "{outputText}":
-		return strconv.FormatInt(s.output(), 10), s.Context > 0
 	case "{noKey}":
 		return "none", k == spec.Key{}
 	case "{keyed}":

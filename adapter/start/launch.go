@@ -81,7 +81,7 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 	}
 	server := h.ServerOf(s)
 	if model != "" {
-		server.Model = model
+		server.choose(model)
 	}
 	if !rt.Local {
 		switch {
@@ -180,8 +180,9 @@ func (l *Launch) variable(name, value string, secret bool, values Values) {
 // document is the references as one JSON object, and whether it holds a secret.
 func (s *Server) document(refs []spec.Reference, values Values) (doc []byte, secret bool, err error) {
 	top := map[string]any{}
-	for _, ref := range refs {
-		f, ok, err := s.Fill(ref, values)
+	for _, leaf := range s.Leaves(refs) {
+		ref := leaf.Ref
+		f, ok, err := leaf.Server.Fill(ref, values)
 		if err != nil {
 			return nil, false, fmt.Errorf("adapter: %s: %w", ref.Pointer, err)
 		}

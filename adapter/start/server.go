@@ -14,9 +14,12 @@ import (
 type Server struct {
 	Name    string // of the service in the spec
 	URL     string // with /v1
-	Model   string // the server's name of the model
+	Model   string // the server's name of the main model
 	Context int64  // tokens; 0: unknown
 	APIs    []string
+	Models  []ServedModel     // all of them, the main one too; none: Model alone
+	Roles   map[string]string // of models, by spec.Roles
+	each    string            // the model that {each} stands for
 
 	spec.Access // what requests to it must carry
 }
@@ -58,18 +61,16 @@ func (h *Host) service(name string) *spec.Service {
 
 // ServerOf is the server of the service s.
 func (h *Host) ServerOf(s *spec.Service) Server {
-	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), Model: s.Model, Context: int64(s.Context), APIs: s.APIs, Access: s.Access(h.Home, h.State)}
+	t := Server{Name: s.Name, URL: strings.TrimSuffix(s.URL, "/"), APIs: s.APIs, Roles: s.Roles, Access: s.Access(h.Home, h.State)}
 	if t.URL == "" {
 		t.URL = "http://127.0.0.1:" + strconv.Itoa(s.Port) + "/v1"
 	}
-	if t.Model == "" && len(s.Models) > 0 {
-		t.Model = s.Models[0]
+	for _, id := range s.AllModels() {
+		t.Models = append(t.Models, ServedModel{id, h.contextOf(s, id)})
 	}
-	if i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == t.Model }); i >= 0 && s.Kind != "external" {
-		t.Context = s.ContextOf(h.Spec, t.Model, h.Models[i])
-		if trained := h.Models[i].Context; trained > 0 {
-			t.Context = min(t.Context, trained) // llama-server and ollama grant no more
-		}
+	t.Model, t.Context = s.Main(), int64(s.Context)
+	if t.Model != "" {
+		t.Context = t.contextOf(t.Model)
 	}
 	if len(t.APIs) == 0 {
 		t.APIs = AllAPIs
@@ -77,12 +78,26 @@ func (h *Host) ServerOf(s *spec.Service) Server {
 	return t
 }
 
+// contextOf returns the tokens of a conversation with a model of s; 0: unknown.
+func (h *Host) contextOf(s *spec.Service, id string) int64 {
+	i := slices.IndexFunc(h.Models, func(m spec.Model) bool { return m.ID == id })
+	if i < 0 || s.Kind == "external" {
+		return int64(s.Context)
+	}
+	tokens := s.ContextOf(h.Spec, id, h.Models[i])
+	if trained := h.Models[i].Context; trained > 0 {
+		return min(tokens, trained) // llama-server and ollama grant no more
+	}
+	return tokens
+}
+
 // FillQuoted replaces in text {url}, which is without /v1, {base}, the unchanged
-// URL, {model}, {name}, {context} and {output}. Each of these is inside a quoted
-// JSON or YAML string.
+// URL, {model}, {name}, {context} and {output}, and what stands for models. Each of
+// these is inside a quoted JSON or YAML string.
 func (s *Server) FillQuoted(text string) string { return s.replace(text, Escaped) }
 
 func (s *Server) replace(text string, as func(string) string) string {
+	text = s.named(text, as)
 	return strings.NewReplacer("{url}", as(strings.TrimSuffix(s.URL, "/v1")), "{base}", as(s.URL), "{model}", as(s.Model), "{name}", as(s.Name),
 		"{context}", strconv.FormatInt(s.Context, 10), "{output}", strconv.FormatInt(s.output(), 10)).Replace(text)
 }

@@ -50,11 +50,11 @@ func TestServerOfSaysWhatTheSpecLeavesOut(t *testing.T) {
 		service spec.Service
 		want    Server
 	}{
-		"ours":                {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs, spec.Access{}}},
-		"with a context":      {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 512}, Server{"s", "http://127.0.0.1:7/v1", "m", 512, AllAPIs, spec.Access{}}},
-		"more than its model": {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 32768}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs, spec.Access{}}},
-		"the first model":     {spec.Service{Name: "s", Kind: "ollama", Models: []string{"m", "n"}, Port: 7}, Server{"s", "http://127.0.0.1:7/v1", "m", 4096, AllAPIs, spec.Access{}}},
-		"external":            {spec.Service{Name: "s", Kind: "external", URL: "https://far/v1/", Model: "m", APIs: []string{"chat"}}, Server{"s", "https://far/v1", "m", 0, []string{"chat"}, spec.Access{}}},
+		"ours":                {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7}, Server{Name: "s", URL: "http://127.0.0.1:7/v1", Model: "m", Context: 4096, APIs: AllAPIs}},
+		"with a context":      {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 512}, Server{Name: "s", URL: "http://127.0.0.1:7/v1", Model: "m", Context: 512, APIs: AllAPIs}},
+		"more than its model": {spec.Service{Name: "s", Kind: "llama-server", Model: "m", Port: 7, Context: 32768}, Server{Name: "s", URL: "http://127.0.0.1:7/v1", Model: "m", Context: 4096, APIs: AllAPIs}},
+		"the first model":     {spec.Service{Name: "s", Kind: "ollama", Models: []string{"m", "n"}, Port: 7}, Server{Name: "s", URL: "http://127.0.0.1:7/v1", Model: "m", Context: 4096, APIs: AllAPIs}},
+		"external":            {spec.Service{Name: "s", Kind: "external", URL: "https://far/v1/", Model: "m", APIs: []string{"chat"}}, Server{Name: "s", URL: "https://far/v1", Model: "m", Context: 0, APIs: []string{"chat"}}},
 	} {
 		if got := h.ServerOf(&c.service); got.Name != c.want.Name || got.URL != c.want.URL || got.Model != c.want.Model || got.Context != c.want.Context || !slices.Equal(got.APIs, c.want.APIs) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

@@ -53,7 +53,7 @@ func Check(r reconcile.ReadEnv, p *reconcile.Plan, project Project) []Row {
 	for _, rt := range project.Runtimes {
 		w := written(p, project.Owner, rt)
 		for _, t := range rt.Trust {
-			rows = append(rows, w.rows(r, p, project, rt.ID, t)...)
+			rows = append(rows, w.rows(r, p, project, rt, t)...)
 		}
 	}
 	return rows
@@ -174,8 +174,8 @@ func kinds(a reconcile.Address, l reconcile.LeafChange, s spec.Scope) []string {
 }
 
 // rows returns the parts of w that the records of t do not allow.
-func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, runtime string, t spec.Trust) []Row {
-	row := Row{Runtime: runtime, State: NotTrusted}
+func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, rt spec.Runtime, t spec.Trust) []Row {
+	row := Row{Runtime: rt.ID, State: NotTrusted}
 	digests := map[string]string{}
 	changes := false
 	for _, name := range t.Parts {
@@ -192,6 +192,10 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 	}
 	sort.Slice(row.Origin, func(i, j int) bool { return row.Origin[i].String() < row.Origin[j].String() })
 	row.Origin = slices.Compact(row.Origin)
+	if events := rt.Project.Events; t.Form == CodexHooks && events != nil {
+		row.Do = words{"{dir}": project.Dir}.in(t.Do, shellquote.Word)
+		return Hooks(r, p, t, reconcile.Address("file:"+events.Path), path.Join(project.Dir, events.Path), row)
+	}
 	if len(t.Records) == 0 {
 		if !changes {
 			return nil // the user has answered about it, or will be asked
@@ -201,13 +205,13 @@ func (w parts) rows(r reconcile.ReadEnv, p *reconcile.Plan, project Project, run
 		return []Row{row}
 	}
 	if !byName(t) {
-		return row.unless(r, p, project, t, words{"{dir}": project.Dir})
+		return row.unless(r, p, t, words{"{dir}": project.Dir})
 	}
 	var rows []Row
 	for _, name := range row.Names {
 		one := row
 		one.Names = []string{name}
-		rows = append(rows, one.unless(r, p, project, t, words{"{dir}": project.Dir, "{name}": name, "{sha256}": digests[name]})...)
+		rows = append(rows, one.unless(r, p, t, words{"{dir}": project.Dir, "{name}": name, "{sha256}": digests[name]})...)
 	}
 	return rows
 }
@@ -224,7 +228,7 @@ func (w words) in(text string, form func(string) string) string {
 }
 
 // unless returns row if no record of t allows it.
-func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, project Project, t spec.Trust, w words) []Row {
+func (row Row) unless(r reconcile.ReadEnv, p *reconcile.Plan, t spec.Trust, w words) []Row {
 	row.Do = w.in(t.Do, shellquote.Word)
 	for _, ref := range t.Records {
 		yes, err := allowed(r, p, ref, w, t.Parents)

@@ -36,6 +36,7 @@ type Decision struct {
 	Crashed  []session.Entry // sessions without an end
 	Others   []roster.Agent  // the agents at work here
 	Warnings []string
+	Brief    string // what it is told of the work that it goes on with; "": nothing
 }
 
 // ErrUndecided reports a crashed session that Ask neither recovers nor leaves.

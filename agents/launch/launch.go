@@ -43,7 +43,8 @@ type Program struct {
 	Environment map[string]string
 	Secrets     map[string]string // variables that hold a secret
 	Model       string
-	Hooked      bool // the project's spec gives it the hooks of the ledger
+	Service     spec.Service // that it talks to; without a name: its maker's, or what its own files say
+	Hooked      bool         // the project's spec gives it the hooks of the ledger
 }
 
 // Plan returns how to start the agent of d.

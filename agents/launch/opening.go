@@ -64,6 +64,9 @@ func Opening(root string, d Decision, p Program) string {
 			"run `aisync ledger claim PATH` before you edit a file, and `aisync ledger release PATH` after.",
 			filepath.Join(at, ledger.Dir), catalog.Completed(p.Runtime).Coordination.Nudge)
 	}
+	if d.Brief != "" {
+		add("%s", d.Brief)
+	}
 	return strings.Join(say, " ")
 }
 

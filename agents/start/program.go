@@ -58,7 +58,7 @@ func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known cata
 			how.Point(config)
 		}
 	}
-	p := launch.Program{Runtime: *how.Driver, Args: how.Args, Environment: how.Environment, Secrets: how.Secrets, Model: how.Model}
+	p := launch.Program{Runtime: *how.Driver, Args: how.Args, Environment: how.Environment, Secrets: how.Secrets, Model: how.Model, Service: how.Service}
 	for _, name := range slices.Sorted(maps.Keys(how.Driver.Launch.Reads)) {
 		if m.Exists(filepath.Join(root, name)) {
 			p.Args = append(p.Args, how.Driver.Launch.Reads[name]...)
@@ -71,6 +71,33 @@ func (m *Machine) Program(root string, c launch.Choice, h *spec.Host, known cata
 		maps.Copy(p.Environment, c.Runtime.Launch.Offline)
 	}
 	return p, nil
+}
+
+// Locals returns the runtimes whose programs are installed and talk to a service of
+// h other than not: the one for models first, then those of the spec in its order.
+func (m *Machine) Locals(root string, h *spec.Host, known catalog.Index, not string) []launch.Choice {
+	if h == nil {
+		return nil
+	}
+	ids := []string{catalog.ForModels().ID}
+	for _, use := range h.Runtimes {
+		if use.ID != ids[0] {
+			ids = append(ids, use.ID)
+		}
+	}
+	var out []launch.Choice
+	for _, id := range ids {
+		rt, ok := known.Runtime(id)
+		if !ok {
+			continue
+		}
+		c := launch.Choice{Runtime: rt, Label: rt.ID}
+		p, err := m.Program(root, c, h, known)
+		if err == nil && p.Service.Name != "" && p.Service.Name != not && m.has(p.Runtime.Command) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Installed returns why the program of rt cannot start, and how to install it

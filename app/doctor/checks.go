@@ -25,6 +25,7 @@ func Checks() []Check {
 		{Name: "memory", Doc: "what the enabled services serve fits into memory", Run: checkMemory},
 		{Name: "clock", Doc: "the clock has not gone back", Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
+		{Name: "program-versions", Doc: "programs are of versions for which aisync writes", Run: checkProgramAges},
 		{Name: "native-plugins", Doc: "programs load the plugins that the specs ask for natively", Run: checkNativePlugins},
 		{Name: "loads-once", Doc: "no program loads a text, a skill or a server twice", Run: checkLoadsOnce},
 		{Name: "context", Doc: "what programs load at their start fits their budgets in the spec, and none cuts off a text", Run: checkContext},

@@ -98,7 +98,7 @@ func (e *Env) checkHeader(x pin.Chosen, files []store.Checked) []Finding {
 	if unread := (*pin.Error)(nil); errors.As(err, &unread) {
 		return []Finding{fail("aisync apply --target "+shellquote.Terminal("model:"+x.Use.ID)+" reads it, and says how to have it fetched again where it is wrong", "model %s: its header cannot be read: %v", x.Use.ID, err)}
 	} else if err != nil {
-		return []Finding{fail("", "model %s: %v", x.Use.ID, err)}
+		return []Finding{fail("name all files of "+x.Quant.Name+" in the catalog's entry, in order, then aisync apply", "model %s: %v", x.Use.ID, err)}
 	}
 	shape := header.Shape
 	var out []Finding
@@ -155,14 +155,13 @@ func checkMemory(ctx context.Context, e *Env) Outcome {
 	if err != nil {
 		return found(skip("not checked: %v", err))
 	}
-	fix := "aisync models fit says what would make it fit"
 	v := hosts.Fit(loads, f)
 	var out []Finding
 	switch v.Level {
 	case hosts.No:
-		out = append(out, fail(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+		out = append(out, fail("aisync models fit says what would make it fit", "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
 	case hosts.Tight, hosts.Unknown:
-		out = append(out, warn(fix, "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
+		out = append(out, warn("aisync models fit has the numbers", "%s at once: it %s", strings.Join(names, ", "), v.Reason()))
 	}
 	for _, note := range v.Notes {
 		out = append(out, warn("aisync models fit shows where the models lie", "%s", note))

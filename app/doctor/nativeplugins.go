@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"aisync.dev/aisync/app/nativeplugin"
 	"aisync.dev/aisync/internal/advice"
 )
 
@@ -18,6 +19,9 @@ func checkNativePlugins(ctx context.Context, e *Env) Outcome {
 		return found(warn(cmp.Or(advice.Of(err), "aisync plan"), "what the specs ask for is unknown: %v", err))
 	}
 	var out []Finding
+	for _, n := range nativeplugin.Shadowed(v.Native[0], v.Native[1]) {
+		out = append(out, warn("", "%s", n.Text))
+	}
 	for _, list := range v.Native {
 		for _, p := range list {
 			for _, f := range p.State(e.places.Physical(e.places.Home), e.places.Project) {

@@ -50,7 +50,7 @@ func (srv *server) checkAPIs(ctx context.Context) (out []Finding) {
 			out = append(out, fail(srv.fixAPI(l.ID, api), "%s has no %s, which %s needs", srv.endpoint.URL, endpoint.PathOf(api), l.ID))
 		}
 	}
-	return append(out, srv.checkContext(ctx, users, told.Context)...)
+	return append(out, srv.checkContexts(ctx, users, told)...)
 }
 
 // newer are the programs to install for an API that older ones lack. Of ollama
@@ -73,18 +73,9 @@ func (srv *server) fixAPI(runtime, api string) string {
 	return strings.Join(ways, ", or ")
 }
 
-// checkContext compares the context that the programs are told with what the
-// server grants one conversation, where it says that.
-func (srv *server) checkContext(ctx context.Context, users []start.Launch, told int64) []Finding {
-	if told == 0 || len(users) == 0 {
-		return nil
-	}
-	one, cancel := context.WithTimeout(ctx, cmp.Or(srv.e.options.Timeout, endpointLimit))
-	defer cancel()
-	granted := srv.endpoint.Context(one)
-	if granted == 0 || granted >= told {
-		return nil
-	}
+// checkContexts compares the context that the programs are told of each model with
+// what the server grants one conversation, where it says that.
+func (srv *server) checkContexts(ctx context.Context, users []start.Launch, told start.Server) (out []Finding) {
 	var ids []string
 	for _, l := range users {
 		ids = append(ids, l.ID)
@@ -93,5 +84,21 @@ func (srv *server) checkContext(ctx context.Context, users []start.Launch, told 
 	if srv.service.Kind != "external" {
 		fix = "aisync services logs " + srv.service.Name + " says why; or write the context that it has, then aisync apply"
 	}
-	return []Finding{fail(fix, "%s grants a conversation %d tokens, and %s counts on %d: longer ones fail", srv.endpoint.URL, granted, strings.Join(ids, ", "), told)}
+	for _, m := range told.Models {
+		if m.Context == 0 || len(ids) == 0 {
+			continue
+		}
+		one, cancel := context.WithTimeout(ctx, cmp.Or(srv.e.options.Timeout, endpointLimit))
+		granted := srv.endpoint.Context(one, m.Name)
+		cancel()
+		if granted == 0 || granted >= m.Context {
+			continue
+		}
+		of := ""
+		if len(told.Models) > 1 {
+			of = " with " + m.Name
+		}
+		out = append(out, fail(fix, "%s grants a conversation%s %d tokens, and %s counts on %d: longer ones fail", srv.endpoint.URL, of, granted, strings.Join(ids, ", "), m.Context))
+	}
+	return out
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/app/doctor/endpoint"
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
@@ -214,7 +215,7 @@ func (srv *server) prompt(ctx context.Context) Outcome {
 	case len(models) == 0:
 		models = names[:1]
 	case !srv.e.options.Deep:
-		models = models[:1]
+		models = []string{srv.service.Main()}
 	}
 	var out Outcome
 	for _, m := range models {
@@ -253,7 +254,8 @@ func (srv *server) checkUnit(ctx context.Context) []Finding {
 	case reconcile.Unclear:
 		return []Finding{fail("", "its state is unknown: %s", c.Before.Reason)}
 	case reconcile.Create:
-		return []Finding{fail("aisync services start "+srv.service.Name+", or aisync apply", "%s", srv.whyNotRunning(ctx))}
+		text, fix := srv.whyNotRunning(ctx)
+		return []Finding{fail(fix, "%s", text)}
 	default:
 		fix := "aisync apply"
 		if c.Drift() {
@@ -280,27 +282,41 @@ func (srv *server) startsAtBoot() []Finding {
 	}
 }
 
-// whyNotRunning returns how a service that does not run ended, and what it wrote
-// last.
-func (srv *server) whyNotRunning(ctx context.Context) string {
-	text := "it does not run"
+// whyNotRunning returns why a service does not run, with what it wrote last, and what
+// to do.
+func (srv *server) whyNotRunning(ctx context.Context) (text, fix string) {
+	text, fix = "it does not run", "aisync services start "+srv.service.Name+", or aisync apply"
 	v, _, err := srv.e.plan()
 	if err != nil {
-		return text
+		return text, fix
 	}
 	c, err := v.Services.Controller(srv.service.Scope == "system")
 	if err != nil {
-		return text
+		return text, fix
 	}
 	states, _ := srv.e.serviceStates()
-	if st := states[srv.service.Name]; st.Ended != "" {
+	st := states[srv.service.Name]
+	st.Name = srv.service.Name
+	if st.Ended != "" {
 		text += "; it ended: " + st.Ended
 	}
-	lines := service.LastLines(ctx, c, srv.service.Name, 8)
+	cause, why, lines := service.Why(ctx, c, st)
+	if why != "" {
+		text += "; " + why
+	}
 	if len(lines) > 0 {
 		text += "; the last that it wrote:\n" + strings.Join(lines, "\n")
 	}
-	return text
+	switch cause {
+	case "":
+	case service.Gone:
+		fix = "the check of models names the file and what brings it back; then " + fix
+	case service.Port:
+		fix = "the check of its port names the program; then " + fix
+	default:
+		fix = advice.ServerEnded(string(cause), srv.service.Name) + "; then " + fix
+	}
+	return text, fix
 }
 
 // owns reports whether a listener is this service; known is false where that

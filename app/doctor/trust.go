@@ -3,20 +3,19 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"slices"
 
+	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/internal/advice"
 )
 
-// checkTrust reports what programs do not load of the project. It never fails: a
-// program asks the person when it is next started there.
+// checkTrust reports what programs do not load of the project. A program asks the
+// person when it is next started there; a required hook that waits for that fails.
 func checkTrust(ctx context.Context, e *Env) Outcome {
 	if why := e.brokenInput(ctx); why != nil {
 		return found(why...)
-	}
-	if e.spec.Project == nil {
-		return Outcome{}
 	}
 	v, plan, err := e.plan()
 	if err != nil {
@@ -31,6 +30,12 @@ func checkTrust(ctx context.Context, e *Env) Outcome {
 		out = append(out, warn(next, "%s for your yes; aisync plan lists them", effects.Waiting(len(undecided))))
 	}
 	for _, r := range v.NotTrusted(plan) {
+		i := slices.IndexFunc(v.Declared.Required, func(h adapter.RequiredHook) bool { return h.Runtime == r.Runtime })
+		if i >= 0 && slices.Contains(r.Parts, "hooks") {
+			h := v.Declared.Required[i]
+			out = append(out, fail(r.Do, "%s: the required hook %s %s has not been allowed to run in %s: %s", h.Origin[0], h.Event, h.Command, r.Runtime, stack.TrustText(r)))
+			continue
+		}
 		out = append(out, warn(r.Do, "%s: %s", r.Runtime, stack.TrustText(r)))
 	}
 	return found(out...)

@@ -111,7 +111,7 @@ func beside(list []setting, s setting, n int) []string {
 // loosened are the restrictions of name that exist now and will be gone.
 func (t *tree) loosened(program string, o spec.Obeyed, name string, after []setting) []Effect {
 	a, changes := t.planned(name)
-	if !changes || !a.change.Writes() || len(o.Restricts) == 0 {
+	if !changes || !a.change.Writes() || len(o.Restricts) == 0 || t.outcome(a).gone && areItems(o) {
 		return nil
 	}
 	doc, _, err := t.live(name)
@@ -141,6 +141,13 @@ func (t *tree) loosened(program string, o spec.Obeyed, name string, after []sett
 		out = append(out, t.finished(e, nil, "removed", mark(s)))
 	}
 	return out
+}
+
+// areItems reports whether each file of o is an item of a folder, such as a subagent:
+// its restrictions are about itself, and nothing is left for them to restrict once it
+// is gone. Those in settings are about the program.
+func areItems(o spec.Obeyed) bool {
+	return !slices.ContainsFunc(o.Files, func(name string) bool { return !strings.Contains(name, "*") })
 }
 
 func empty(v any) bool {

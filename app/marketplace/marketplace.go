@@ -81,6 +81,9 @@ func Find(tree *bundle.Tree, market, url, name, dir string) (Plugin, error) {
 		return Plugin{}, fmt.Errorf("marketplace %s: %w", market, err)
 	}
 	if len(plugins) == 0 {
+		if err := tree.ManifestError(); err != nil {
+			return Plugin{}, fmt.Errorf("%s: %w", market, err)
+		}
 		switch own := tree.PluginName(); own {
 		case "":
 			return Plugin{}, fmt.Errorf("%s is no marketplace: it has %s", market, tree.Contents())

@@ -31,6 +31,8 @@ type Entry struct {
 	Quant  string   // what a host's spec must say of it: "auto", or nothing
 	Notes  []string // what it fetches, the choice of its quant, its license
 	Pinned bool     // nothing is left to ask for: a lock needs no network
+
+	Projector *spec.Model // what shows it pictures; nil: there is none
 }
 
 // Lookup makes entries. It asks the network for what a Name leaves open, except
@@ -97,6 +99,10 @@ func (l Lookup) hub(ctx context.Context, n Name) (Entry, error) {
 	e.note("quant %s", why)
 	if r.License != "" {
 		e.note("license %s", r.License)
+	}
+	if len(r.Projectors) > 0 && n.Path == "" {
+		e.Projector = projector(n, r)
+		e.note("projector %s which shows it pictures; --no-mmproj leaves it out", listed(r.Projectors[0]))
 	}
 	if r.Gated {
 		e.note("warning: %s is gated: accept its terms at %s, and set HF_TOKEN to a token of that account before it is fetched", r.Name, l.Network.Terms(r.Name))
@@ -170,6 +176,16 @@ func quantOf(n Name, v hub.Variant) spec.Quant {
 		q.Files = append(q.Files, spec.ModelFile{Path: f.Path, Size: f.Size, Repo: n.Repo, Revision: n.Revision})
 	}
 	return q
+}
+
+// projector is the entry of the best projector of r.
+func projector(n Name, r hub.Repository) *spec.Model {
+	best := r.Projectors[0]
+	q := spec.Quant{Name: cmp.Or(best.Quant, "GGUF")}
+	for _, f := range best.Files {
+		q.Files = append(q.Files, spec.ModelFile{Path: f.Path, Size: f.Size, Repo: n.Repo, Revision: n.Revision})
+	}
+	return &spec.Model{License: r.License, Quants: []spec.Quant{q}}
 }
 
 // artifact asks a registry for the layers that are the model.

@@ -39,8 +39,11 @@ const (
 // Plugin is one that a spec asks for natively.
 type Plugin struct {
 	Name, Marketplace string
-	Digest            string // of its files, as they shall be
-	Project           bool   // asked for by a project
+	Project           bool // asked for by a project
+	Origin            []reconcile.Position
+
+	files  []bundle.File // as they shall be
+	digest string        // of them
 }
 
 // ID is the name by which the program enables it.
@@ -58,7 +61,7 @@ type request struct {
 func Host(ctx context.Context, h *spec.Host, sources *bundle.Sources, installed func(command string) bool) (adapter.Decls, []Plugin, error) {
 	var list []request
 	for _, b := range h.Bundles {
-		if native(b.Pick) {
+		if b.Pick.Whole() {
 			list = append(list, request{bundle.OfHost(b, h.Dir), []spec.Position{b.Pos}, len(b.Parts) < len(spec.AllParts)})
 		}
 	}
@@ -69,12 +72,13 @@ func Host(ctx context.Context, h *spec.Host, sources *bundle.Sources, installed 
 	return d, plugins, err
 }
 
-// Project declares the native plugins of p. They are everyone's.
-func Project(ctx context.Context, p *spec.Project, sources *bundle.Sources) (adapter.Decls, []Plugin, error) {
+// Project declares the native plugins of p. They are everyone's. A note names each
+// program of p that loads them too.
+func Project(ctx context.Context, p *spec.Project, runtimes []spec.Runtime, sources *bundle.Sources) (adapter.Decls, []Plugin, error) {
 	var list []request
 	var errs []error
 	for _, s := range p.Sources {
-		if !native(s.Pick) {
+		if !s.Pick.Whole() {
 			continue
 		}
 		r := request{Source: s}
@@ -91,20 +95,41 @@ func Project(ctx context.Context, p *spec.Project, sources *bundle.Sources) (ada
 	}
 	if p.Local != nil {
 		for _, s := range p.Local.Sources {
-			if native(s.Pick) {
+			if s.Pick.Whole() {
 				errs = append(errs, bundle.At(s.Pos, fmt.Errorf("source %s: a plugin of your own is native in your host's spec, not in a project", s.Name)))
 			}
 		}
 	}
-	here := slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == Program })
-	d, plugins, err := declare(ctx, &place{reconcile.ProjectOwner(p.Dir), p.Dir, "", "aisync-" + kebab(p.Name), here, true}, list, sources)
+	d, plugins, err := declare(ctx, &place{reconcile.ProjectOwner(p.Dir), p.Dir, "", "aisync-" + kebab(p.Name), used(p), true}, list, sources)
+	for _, id := range loadToo(runtimes) {
+		if len(plugins) > 0 && slices.ContainsFunc(p.Runtimes, func(n spec.Named) bool { return n.Value == id }) {
+			d.Notes = append(d.Notes, reconcile.Note{Origin: origin(list[0].pos), Text: fmt.Sprintf("%s also loads the plugins that %s enables, so it gets no translation of %s", id, settings, names(plugins))})
+		}
+	}
 	return d, plugins, errors.Join(append(errs, err)...)
+}
+
+// Shadowed returns a warning for each plugin of the project that the host asks for in
+// another version. Claude Code 2.1.329 loads the host's alone, in each session.
+func Shadowed(host, project []Plugin) (notes []reconcile.Note) {
+	for _, p := range project {
+		if slices.ContainsFunc(host, func(o Plugin) bool { return o.Name == p.Name && o.digest != p.digest }) {
+			notes = append(notes, reconcile.Note{Warning: true, Origin: p.Origin, Text: fmt.Sprintf("%s loads the plugin %s as the host's spec has it, which is another version than this project's; take it out of the host's spec, or update one of them", Program, p.Name)})
+		}
+	}
+	return notes
+}
+
+func names(plugins []Plugin) string {
+	var out []string
+	for _, p := range plugins {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
 }
 
 // kebab is a name as the program wants that of a marketplace.
 func kebab(name string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(name) }
-
-func native(p *spec.Pick) bool { return p != nil && len(p.Native) > 0 }
 
 // place is one scope.
 type place struct {
@@ -164,7 +189,7 @@ func one(ctx context.Context, at *place, r *request, sources *bundle.Sources) (p
 	if err != nil {
 		return p, nil, used, err
 	}
-	p = Plugin{Name: tree.PluginName(), Marketplace: at.marketplace, Digest: digest, Project: at.project}
+	p = Plugin{Name: tree.PluginName(), Marketplace: at.marketplace, Project: at.project, Origin: origin(r.pos), files: files, digest: digest}
 	from := origin(r.pos)
 	for _, f := range files {
 		body := file.WithPast(file.FromSource(f.Path, reconcile.Fingerprint(f.Digest), f.Mode, nil), f.Past)
@@ -197,7 +222,7 @@ func (at *place) enable(plugins []Plugin, list []request) ([]reconcile.Declarati
 	enabled := map[string]bool{}
 	for _, p := range plugins {
 		market.Plugins = append(market.Plugins, entry{p.Name, "./" + p.Name})
-		digests = append(digests, p.Name+" "+p.Digest)
+		digests = append(digests, p.Name+" "+p.digest)
 		enabled[p.ID()] = true
 	}
 	market.Metadata = map[string]string{"version": strings.Join(digests, ", ")}

@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -27,7 +27,7 @@ func (p *Plugin) State(home, project string) []Fault {
 	if p.Project {
 		at, name = project, settings
 	}
-	in := "cd " + project + " && "
+	in := "cd " + shellquote.Terminal(project) + " && "
 	if !p.Project {
 		in = ""
 	}
@@ -41,25 +41,25 @@ func (p *Plugin) State(home, project string) []Fault {
 	switch on, file, scope := p.enabled(home, project); {
 	case file == "":
 		return fault("aisync apply --restore", "%s does not enable it", name)
-	case !on && project != "":
-		return fault("cd "+project+" && claude plugin enable "+p.ID()+" --scope "+scope, "%s disables it", file)
+	case !on && scope != "user":
+		return fault("cd "+shellquote.Terminal(project)+" && claude plugin enable "+p.ID()+" --scope "+scope, "%s disables it", file)
 	case !on:
 		return fault("claude plugin enable "+p.ID()+" --scope "+scope, "%s disables it", file)
 	}
 	here := filepath.Join(at, folder)
-	switch is, err := digest(filepath.Join(here, p.Name)); {
+	switch is, err := p.lies(filepath.Join(here, p.Name)); {
 	case err != nil:
 		return fault("aisync apply --restore", "%s cannot be read: %v", filepath.Join(here, p.Name), err)
-	case is != p.Digest:
+	case !is:
 		return []Fault{{What: fmt.Sprintf("%s loads another version of the plugin %s than the spec asks for", Program, p.ID()), Fix: "aisync apply --restore"}}
 	}
-	known, _ := os.ReadFile(filepath.Join(home, knownFile))
+	known, _ := regular.Read(filepath.Join(home, knownFile), maxNotes)
 	switch registered := knownIn(known)[p.Marketplace]; {
 	case registered == "" && p.Project:
 		return []Fault{{What: fmt.Sprintf("%s has not taken the plugin %s yet: it does in its first session with a person in a trusted project", Program, p.ID()), Fix: in + Program, Mild: true}}
 	case registered == "" || registered == here:
 	default:
-		if is, err := digest(filepath.Join(registered, p.Name)); err != nil || is != p.Digest {
+		if is, err := p.lies(filepath.Join(registered, p.Name)); err != nil || !is {
 			return []Fault{{What: fmt.Sprintf("%s loads the plugin %s of %s, which is another version", Program, p.ID(), registered), Fix: in + Program}}
 		}
 	}
@@ -91,7 +91,7 @@ type settingsFile struct {
 
 // settingsOf reads a file of settings; one that cannot be read has none.
 func settingsOf(name string) (s settingsFile) {
-	if text, err := os.ReadFile(name); err == nil {
+	if text, err := regular.Read(name, maxNotes); err == nil {
 		_ = json.Unmarshal(text, &s)
 	}
 	return s
@@ -127,37 +127,30 @@ func namedIn(w reconcile.WriteEnv, name, key, marketplace string) (ids []string)
 	return ids
 }
 
-// digest is that of bundle.Tree.Whole, of a plugin as it lies.
-func digest(dir string) (string, error) {
-	var names []string
-	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			rel, err := filepath.Rel(dir, name)
-			names = append(names, filepath.ToSlash(rel))
-			return err
+const (
+	maxNotes = 16 << 20 // bytes of settings, and of what the program notes
+	maxFile  = 32 << 20 // bytes of a file of a bundle
+)
+
+// lies reports whether the plugin in dir has the files of p, as they shall be. What
+// else lies there counts for nothing: programs leave caches beside what they run.
+func (p *Plugin) lies(dir string) (bool, error) {
+	for _, f := range p.files {
+		name := filepath.Join(dir, filepath.FromSlash(f.Rel))
+		info, err := os.Lstat(name)
+		if err == nil {
+			err = regular.Check(name, info, maxFile) // no link to somewhere else
 		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	slices.Sort(names)
-	h := sha256.New()
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		var text []byte
+		if err == nil {
+			text, err = regular.Read(name, maxFile)
+		}
 		if err != nil {
-			return "", err
+			return false, err
 		}
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			return "", err
+		if sum := sha256.Sum256(text); info.Mode()&0o100 != f.Mode&0o100 || "sha256:"+hex.EncodeToString(sum[:]) != f.Digest {
+			return false, nil
 		}
-		mode := fs.FileMode(0o644)
-		if info.Mode()&0o100 != 0 {
-			mode = 0o755
-		}
-		sum := sha256.Sum256(text)
-		fmt.Fprintf(h, "%q %o %s\n", name, mode, "sha256:"+hex.EncodeToString(sum[:]))
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return true, nil
 }

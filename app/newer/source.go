@@ -165,7 +165,7 @@ func (a *Asker) archive(ctx context.Context, p *Pinned, r *Row) *Row {
 	if err != nil {
 		return r.failed(err)
 	}
-	if r.Newest, err = tree.Digest(); err != nil {
+	if r.Newest, err = tree.DigestOf(p.Source.Pick.Whole()); err != nil {
 		return r.failed(err)
 	}
 	if r.State = Newer; r.Newest == r.Pin {

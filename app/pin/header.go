@@ -43,7 +43,8 @@ func ReadHeader(files ...string) (Header, error) {
 
 // shape returns what determines the memory of a model, whose first file is
 // pinned under name. If the model was pinned just now, shape reads its header,
-// if possible, and adds it to the pin.
+// if possible, and adds it to the pin. Of files whose digest the spec has it reads
+// the headers that are on this machine, so that all commands count the same.
 func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) *spec.Shape {
 	if use.Quant == "auto" {
 		r.mu.Lock()
@@ -54,7 +55,7 @@ func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q 
 		}
 	}
 	if name == "" {
-		return nil
+		return r.shapeHere(ctx, q.Files)
 	}
 	r.mu.Lock()
 	pin, ok := r.pinned(r.Host, "model", name, "")
@@ -62,7 +63,7 @@ func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q 
 	r.mu.Unlock()
 	switch {
 	case !ok:
-		return nil
+		return r.shapeHere(ctx, q.Files)
 	case pin.Values["shape"] != "" || !fresh:
 		return parsedShape(pin.Values["shape"])
 	}
@@ -96,23 +97,38 @@ func (r *Resolver) readShape(ctx context.Context, files []spec.ModelFile) *spec.
 	r.mu.Lock()
 	dial := r.dials() && !r.unread
 	r.mu.Unlock()
+	shape, unread, err := r.shapeOf(reading, files, dial)
+	if err != nil {
+		r.mu.Lock()
+		r.unread = r.unread || reading.Err() != nil
+		r.mu.Unlock()
+		r.notify(Event{Kind: HeaderUnread, Name: unread, Err: err})
+	}
+	return shape
+}
+
+// shapeHere is readShape of what is on this machine, and is silent.
+func (r *Resolver) shapeHere(ctx context.Context, files []spec.ModelFile) *spec.Shape {
+	shape, _, _ := r.shapeOf(ctx, files, false)
+	return shape
+}
+
+// shapeOf reads the headers of files; unread is the one that has none. It is nil
+// without an error where they do not belong together.
+func (r *Resolver) shapeOf(ctx context.Context, files []spec.ModelFile, dial bool) (shape *spec.Shape, unread string, err error) {
 	var headers []gguf.Header
 	for _, f := range files {
-		h, err := r.header(reading, f, dial)
+		h, err := r.header(ctx, f, dial)
 		if err != nil {
-			r.mu.Lock()
-			r.unread = r.unread || reading.Err() != nil
-			r.mu.Unlock()
-			r.notify(Event{Kind: HeaderUnread, Name: f.Path, Err: err})
-			return nil
+			return nil, f.Path, err
 		}
 		headers = append(headers, h)
 	}
 	s, err := gguf.Shape(headers...)
 	if err != nil {
-		return nil
+		return nil, "", nil
 	}
-	return &s
+	return &s, "", nil
 }
 
 // header reads the header of one file.

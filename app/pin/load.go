@@ -29,6 +29,18 @@ func (x Chosen) Load() hosts.Load {
 	}
 }
 
+// LoadOf returns the memory that serving x takes as the first enabled service of
+// the host serves it, which may be none.
+func (r *Resolver) LoadOf(x Chosen) hosts.Load {
+	for _, l := range r.ServiceLoads() {
+		if l.Model == x.Use.ID {
+			l.Name = x.Use.ID
+			return l
+		}
+	}
+	return x.Load()
+}
+
 // Chosen returns a model as Model chose it; ok is false before that.
 func (r *Resolver) Chosen(id string) (x Chosen, ok bool) {
 	r.mu.Lock()
@@ -75,7 +87,7 @@ func (r *Resolver) Measure(ctx context.Context, id string) {
 func (r *Resolver) ServiceLoads() []hosts.Load {
 	var out []hosts.Load
 	for _, s := range r.Spec.Host.Services {
-		var mine []hosts.Load
+		var mine [][]hosts.Load // each model, and its draft
 		ids := service.ModelsOf(s)
 		for _, id := range ids {
 			if !s.Enabled || s.Kind == "external" {
@@ -93,21 +105,42 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 			l.Sequences = int64(s.Parallel)
 			asked := service.AskedOf(s)
 			l.Backend, l.GPULayers, l.CPUExperts, l.Cache, l.Values = s.Backend, asked.GPULayers, asked.CPUExperts, asked.Keys, asked.Values
-			l.Prompts, l.Checkpoints = asked.PromptCache, asked.Checkpoints
+			l.Prompts, l.Checkpoints, l.Batch = asked.PromptCache, asked.Checkpoints, asked.Batch
 			if f, err := r.Facts(); err == nil {
 				l.Build = service.Build(s, &f)
 				if s.Kind != "ollama" {
 					l.Remedy = service.Remedy(cmp.Or(s.Backend, f.Backends()[0]), &f)
 				}
 			}
-			mine = append(mine, l)
+			mine = append(mine, r.withDraft(s, l))
 		}
-		if s.Kind == "llama-swap" && len(mine) > 0 { // it keeps one in memory at a time
-			mine = []hosts.Load{slices.MaxFunc(mine, func(a, b hosts.Load) int { return cmp.Compare(a.Weights, b.Weights) })}
+		if s.Kind == "llama-swap" || s.Routes() { // not all of them are in memory at once
+			slices.SortStableFunc(mine, func(a, b []hosts.Load) int { return cmp.Compare(b[0].Weights, a[0].Weights) })
+			mine = mine[:min(len(mine), max(1, s.Loaded))]
 		}
-		out = append(out, mine...)
+		out = append(out, slices.Concat(mine...)...)
 	}
 	return out
+}
+
+// withDraft is the load l of a service with what its server loads beside it: a
+// projector counts as weights, a draft as a model of its own.
+func (r *Resolver) withDraft(s spec.Service, l hosts.Load) []hosts.Load {
+	use := r.Spec.Host.Model(l.Model)
+	if s.Kind == "ollama" || l.Weights == 0 {
+		return []hosts.Load{l}
+	}
+	if x, ok := r.Chosen(use.Projector); ok {
+		l.Weights += x.Quant.Size()
+	}
+	x, ok := r.Chosen(use.Draft)
+	if !ok {
+		return []hosts.Load{l}
+	}
+	d := x.Load()
+	none := int64(0)
+	d.Name, d.Context, d.Sequences, d.Backend, d.Build, d.Prompts, d.Checkpoints = s.Name+"/"+use.Draft, l.Context, l.Sequences, l.Backend, l.Build, &none, &none
+	return []hosts.Load{l, d}
 }
 
 // Note is a warning about something resolved.
@@ -153,7 +186,7 @@ func (r *Resolver) fitNotes() ([]Note, error) {
 		if !ok {
 			continue
 		}
-		v := hosts.Fit([]hosts.Load{x.Load()}, f)
+		v := hosts.Fit([]hosts.Load{r.LoadOf(x)}, f)
 		if v.Warn {
 			large = true
 			notes = append(notes, Note{TooLarge, use.Pos, use.ID, fmt.Sprintf("model %q at %s does not fit: it %s", use.ID, x.Quant.Name, v.Reason())})
@@ -170,12 +203,8 @@ func (r *Resolver) fitNotes() ([]Note, error) {
 	})
 	pos := r.Spec.Host.Services[i].Pos
 	v := hosts.Fit(loads, f)
-	switch {
-	case !v.Warn || large:
-	case len(loads) > 1:
+	if v.Warn && !large { // one alone is as its model
 		notes = append(notes, Note{TooLargeTogether, pos, "", "the models of the enabled services do not fit at once: serving them " + v.Reason()})
-	default:
-		notes = append(notes, Note{TooLargeTogether, pos, "", fmt.Sprintf("what service %s serves does not fit: %s with %d tokens %s", r.Spec.Host.Services[i].Name, loads[0].Model, v.Loads[0].Context, v.Reason())})
 	}
 	told(pos, v.Notes)
 	return notes, nil

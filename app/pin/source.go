@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -109,7 +110,7 @@ func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string
 	}
 	if ok {
 		dir := r.Cache.tree(known.Values["tree"], src.URL)
-		if _, err := os.Stat(dir); err == nil {
+		if _, err := os.Stat(dir); err == nil && (r.Locked || !lacksWhole(src, known)) {
 			return dir, pinnedAt(known), nil
 		}
 	} else if r.Locked {
@@ -157,7 +158,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 		}
 		return "", "", err
 	}
-	tree, err := treeDigest(ctx, got)
+	tree, err := treeDigest(ctx, got, pinned && bundle.IsWhole(known.Values["tree"]) || !pinned && src.Pick.Whole())
 	if err != nil {
 		return "", "", err
 	}
@@ -180,6 +181,14 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 		if err := r.compare(ctx, f, src, old, got); err != nil {
 			return "", "", err
 		}
+	}
+	if pinned && !r.Locked && lacksWhole(src, known) {
+		if tree, err = treeDigest(ctx, got, true); err != nil {
+			return "", "", err
+		}
+		known.Values = maps.Clone(known.Values)
+		known.Values["tree"] = tree
+		r.put(f, known)
 	}
 	dir := r.Cache.tree(tree, src.URL)
 	if err := r.Cache.handOver(got); err != nil {
@@ -205,12 +214,18 @@ func (r *Resolver) newCacheFolder() (string, error) {
 }
 
 // treeDigest identifies everything that the tree in dir could install.
-func treeDigest(ctx context.Context, dir string) (string, error) {
+func treeDigest(ctx context.Context, dir string, whole bool) (string, error) {
 	t, err := new(bundle.Sources).Open(ctx, spec.Source{URL: dir})
 	if err != nil {
 		return "", err
 	}
-	return t.Digest()
+	return t.DigestOf(whole)
+}
+
+// lacksWhole reports whether known, the pin of src, does not hold all files of a source
+// that a program takes whole.
+func lacksWhole(src spec.Source, known reconcile.Pin) bool {
+	return src.Pick.Whole() && !bundle.IsWhole(known.Values["tree"])
 }
 
 // atCommit is a git source at one commit, whatever its ref.
@@ -238,7 +253,7 @@ func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin, 
 	if err := n.Tree(ctx, from, got); err != nil {
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
 	}
-	tree, err := treeDigest(ctx, got)
+	tree, err := treeDigest(ctx, got, bundle.IsWhole(pin.Values["tree"]))
 	if err != nil {
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
 	}

@@ -267,7 +267,7 @@ func TestAtCommitKeepsWhatElseASourceSays(t *testing.T) {
 // plugins: each keeps its own folder.
 func TestEmptySourcesKeepTheirFolders(t *testing.T) {
 	c := Cache{Dir: "/cache"}
-	empty, err := treeDigest(t.Context(), t.TempDir())
+	empty, err := treeDigest(t.Context(), t.TempDir(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

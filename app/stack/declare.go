@@ -87,6 +87,7 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	v.Declared.Notes = append(v.Declared.Notes, literals.Notes(v.Spec, v.Has(reconcile.HostOwner), v.Has(reconcile.ProjectOwner(v.Places.Project)))...)
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
 		v.Declared.Notes = append(v.Declared.Notes, adapter.Overlaps(host, project)...)
+		v.Declared.Notes = append(v.Declared.Notes, nativeplugin.Shadowed(v.Native[0], v.Native[1])...)
 	}
 	if v.Has(reconcile.HostOwner) && v.Spec.Host != nil && v.Spec.Host.Builtin {
 		if err := v.noteBuiltinHost(); err != nil {
@@ -153,7 +154,7 @@ func (v *View) Programs() store.Programs {
 }
 
 func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (adapter.Decls, error) {
-	p := adapter.Project{Spec: nativeplugin.OthersOfProject(v.Spec.Project), Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: gitrepo.IsTop(v.Places.Project)}
+	p := adapter.Project{Spec: nativeplugin.OthersOfProject(v.Spec.Project, v.Catalog.Runtimes()), Runtimes: v.Catalog.Runtimes(), Sources: sources, Git: gitrepo.IsTop(v.Places.Project)}
 	var err error
 	if p.Notes, err = adapter.ReadNotes(v.Places.Project, p.Runtimes, p.Spec.Folders()...); err != nil {
 		return adapter.Decls{}, err
@@ -173,7 +174,7 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 		}
 	}
 	d, err := p.Declare(ctx)
-	whole, plugins, bad := nativeplugin.Project(ctx, v.Spec.Project, sources)
+	whole, plugins, bad := nativeplugin.Project(ctx, v.Spec.Project, v.Catalog.Runtimes(), sources)
 	v.Native[1], err = plugins, errors.Join(err, bad)
 	d.Add(whole)
 	err = errors.Join(err, v.checkOwnLayer(p.Spec, d, p.Carried))

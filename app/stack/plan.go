@@ -30,6 +30,7 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 		p.Notes = append(p.Notes, notTakenOver(p)...)
 	}
 	if err == nil && len(ask.Targets) == 0 {
+		p.Notes = slices.Concat(p.Notes, v.misfitNotes())
 		var notes []reconcile.Note
 		notes, err = v.BudgetNotes(p)
 		p.Notes = slices.Concat(p.Notes, notes)

@@ -28,7 +28,7 @@ func commands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
 		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, showCommand,
 		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand,
-		models.Command, runtimes.Command, runtimes.ContextCommand, services.Command,
+		models.Command, runtimes.Command, runtimes.ContextCommand, servicesCommand,
 		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,
 		doctor.Command,
@@ -36,6 +36,13 @@ func commands() []func(*cli.App) *cobra.Command {
 		message.LedgerCommand, hookcmd.Command, mcpcmd.Command, task.Command, runcmd.Command,
 		docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,
 	}
+}
+
+// servicesCommand is the command services with what starts programs.
+func servicesCommand(a *cli.App) *cobra.Command {
+	cmd := services.Command(a)
+	cmd.AddCommand(launchcmd.WarmCommand(a))
+	return cmd
 }
 
 // showCommand is the command show with what else can be shown.

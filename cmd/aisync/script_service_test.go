@@ -127,6 +127,14 @@ func llamaFolder() string {
 	return dir
 }
 
+// startsItself reports whether the llama-server in dir can start itself anew, as
+// that of several models does: an older scripts/llama-server started it through a
+// loader, and it then starts that one.
+func startsItself(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "llama-server"))
+	return err == nil && !strings.Contains(string(text), "--library-path")
+}
+
 // endServices ends the supervisors of services below dir, and waits until they
 // are at their end: they write there until then.
 func endServices(dir string) {

@@ -122,6 +122,8 @@ func TestScripts(t *testing.T) {
 				return ollamaFolder() != "", nil
 			case "llama":
 				return llamaFolder() != "", nil
+			case "router":
+				return startsItself(llamaFolder()), nil
 			}
 			return false, fmt.Errorf("no condition %q", cond)
 		},

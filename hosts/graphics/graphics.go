@@ -53,7 +53,9 @@ func (l Look) Units(ctx context.Context) []facts.GPU {
 	units = l.nvidia(ctx, units)
 	sort.SliceStable(units, func(i, j int) bool { return units[i].Address < units[j].Address })
 	for i := range units {
-		known(&units[i])
+		if known(&units[i]); units[i].Name == "" {
+			units[i].Name = l.listed(units[i])
+		}
 		units[i].Backends = l.backends(units[i])
 	}
 	return units

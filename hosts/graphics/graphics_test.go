@@ -182,3 +182,25 @@ func TestSmallerChipsAreNarrower(t *testing.T) {
 		}
 	}
 }
+
+// A card that no data sheet of ours has gets the name that the machine's pci.ids
+// has for it, and one id with several cards is told by its memory.
+func TestNamesOfUnits(t *testing.T) {
+	const at, list = "sys/bus/pci/devices/0000:01:00.0", "usr/share/misc/pci.ids"
+	ids := "# a comment\n1001  Others\n\t1234  Other [Not this]\n10de  NVIDIA Corporation\n\t1234  GX1 [GeForce X]\n\t\t10de 1234  A maker's\n\t1235  Plain\n1002  AMD\n\t1236  Not NVIDIA's\n"
+	for device, want := range map[string]string{"1234": "GeForce X", "1235": "Plain", "1236": "", "2684": "NVIDIA GeForce RTX 4090"} {
+		root := lay(t, map[string]string{at + "/class": "0x030000\n", at + "/vendor": "0x10de\n", at + "/device": "0x" + device + "\n", list: ids})
+		got := Look{Kernel: root, Root: root, OS: "linux"}.Units(context.Background())
+		if len(got) != 1 || got[0].Name != want {
+			t.Errorf("%s: %+v, want the name %q", device, got, want)
+		}
+	}
+	for gb, want := range map[string]string{"12868124672": "AMD Radeon RX 7700 XT", "17163091968": "AMD Radeon RX 7800 XT", "8589934592": "AMD Radeon RX 7700/7800 XT"} {
+		root := lay(t, map[string]string{
+			at + "/class": "0x030000\n", at + "/vendor": "0x1002\n", at + "/device": "0x747e\n", at + "/driver": "-> ../../drivers/amdgpu", at + "/mem_info_vram_total": gb + "\n",
+		})
+		if got := (Look{Kernel: root, Root: root, OS: "linux"}).Units(context.Background()); len(got) != 1 || got[0].Name != want {
+			t.Errorf("%s bytes: %+v, want the name %q", gb, got, want)
+		}
+	}
+}

@@ -51,7 +51,7 @@ func reserved(tree string, here ...string) func(string, string, bool) bool {
 var (
 	libraries = []string{"internal/bundle", "internal/fetch", "internal/merge", "internal/gguf", "internal/frontmatter"}
 	formats   = []string{"internal/merge/json", "internal/merge/toml", "internal/merge/yaml", "internal/merge/text"}
-	tools     = []string{"internal/advice", "internal/atomicfile", "internal/environ", "internal/filelock", "internal/nearest", "internal/quantity", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir", "internal/secret", "internal/hostiletext", "internal/unixpath"}
+	tools     = []string{"internal/advice", "internal/atomicfile", "internal/environ", "internal/filelock", "internal/nearest", "internal/quantity", "internal/shellquote", "internal/termtext", "internal/netjail", "internal/gitrepo", "internal/limit", "internal/regular", "internal/safedir", "internal/secret", "internal/hostiletext", "internal/unixpath", "internal/versions"}
 )
 
 var rules = []rule{

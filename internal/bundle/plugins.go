@@ -3,7 +3,9 @@ package bundle
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"sort"
@@ -120,6 +122,11 @@ func (t *Tree) pluginParts(p *Part) error {
 			return t.standardHooks(p, t.at(name), text)
 		}); err != nil {
 			return err
+		}
+	}
+	for _, at := range slices.Concat(m.Commands, m.Agents, m.Hooks, m.Servers) {
+		if _, err := t.stat(at); errors.Is(err, fs.ErrNotExist) {
+			p.Problems = append(p.Problems, t.problem(t.at(at), "is named by the manifest of the plugin, and is not there"))
 		}
 	}
 	t.leftOut(p)
@@ -265,6 +272,13 @@ func (t *Tree) PluginName() string {
 	return m.Name
 }
 
+// ManifestError is why the manifest of the plugin that the source is cannot be read; nil
+// also where it has none.
+func (t *Tree) ManifestError() error {
+	_, err := t.plugin()
+	return err
+}
+
 // Whole returns every file of the plugin that the source is, for a program that loads
 // it by its own means: sorted, with the digest of their names, modes and bytes. The
 // error names a source that is no plugin of Claude Code.
@@ -288,6 +302,27 @@ func (t *Tree) Whole() (files []File, digest string, err error) {
 		fmt.Fprintf(h, "%q %o %s\n", f.Rel, f.Mode, f.Digest)
 	}
 	return files, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// wholeMark begins the digest of a source that is taken whole.
+const wholeMark = "whole:"
+
+// IsWhole reports whether digest is one of DigestOf for a source that is taken whole.
+func IsWhole(digest string) bool { return strings.HasPrefix(digest, wholeMark) }
+
+// DigestOf is the digest that a pin holds: of the files that the source could install,
+// and, where a program takes it whole, of every file too.
+func (t *Tree) DigestOf(whole bool) (string, error) {
+	digest, err := t.Digest()
+	if err != nil || !whole || !t.isFile(plugin.ManifestNames[0]) { // Whole says what it lacks
+		return digest, err
+	}
+	_, all, err := t.Whole()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(digest + " " + all))
+	return wholeMark + "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
 // pluginName is the plugin's name, or that of its source.

@@ -405,11 +405,21 @@ func TestPublishedSourceIsRefused(t *testing.T) {
 		"a path of another":       {"-- .claude-plugin/plugin.json --\n{\"name\": \"p\",\n\"commands\": \"../other/commands\"}\n", "leads out of the plugin"},
 		"a manifest of no JSON":   {"-- .claude-plugin/plugin.json --\n{\"name\": \n", "plugin.json:2: unexpected end"},
 		"hooks of no known shape": {"-- hooks/hooks.json --\n{\"hooks\": {\"Stop\": {\"hooks\": 5}}}\n", "hooks.json:1: "},
+		"a later manifest":        {"-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": {\"kind\": \"x\"}}\n", "skills: want a path or a list of paths"},
+		"a joiner in a name":      {"-- commands/dep\u200dloy.md --\n# Deploy\n", "a character that cannot be seen"},
+		"selectors in a name":     {"-- commands/deploy\ufe01\ufe02\ufe03.md --\n# Deploy\n", "a character that cannot be seen"},
 		"servers of no object":    {"-- .mcp.json --\n{\"mcpServers\": 5}\n", ".mcp.json: mcpServers"},
 	} {
 		if _, err := published(t, c.text, nil).Top(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
+	}
+	if _, err := published(t, "-- commands/می\u200cخواهم.md --\n# A\n-- commands/👩\u200d🔬.md --\n# B\n", nil).Top(); err != nil {
+		t.Errorf("a joiner that its script needs: %v", err)
+	}
+	missing, err := published(t, "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"commands\": \"./more\"}\n-- commands/a.md --\n# A\n", nil).Top()
+	if err != nil || !slices.ContainsFunc(missing.Problems, func(p Problem) bool { return strings.Contains(p.Text, "is not there") }) {
+		t.Errorf("a missing place: %+v, %v", missing, err)
 	}
 	broken := published(t, "-- skills/pdf/SKILL.md --\n---\nname: [\n---\n", nil)
 	top, err := broken.Top()

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/internal/frontmatter"
+	"aisync.dev/aisync/internal/hostiletext"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -132,10 +133,20 @@ func (t *Tree) tooMany(dir string) error {
 // that is a path for another system. The plan refuses one that is not UTF-8, for its
 // file alone.
 func (t *Tree) plainName(src string) error {
-	if name := path.Base(src); utf8.ValidString(name) && termtext.Safe(name) != name || strings.Contains(name, `\`) {
+	if name := path.Base(src); utf8.ValidString(name) && (termtext.Safe(name) != name || unseen(name)) || strings.Contains(name, `\`) {
 		return fmt.Errorf("%s/%q has a backslash, or a character that cannot be seen, in its name; rename it", t.at(path.Dir(src)), name)
 	}
 	return nil
+}
+
+// unseen reports whether name has a character that cannot be seen, other than those
+// that a script or an emoji needs.
+func unseen(name string) bool {
+	return !isASCII(name) && slices.ContainsFunc(hostiletext.Scan("name.md", []byte(name)), func(f hostiletext.Finding) bool { return f.Rule == hostiletext.HiddenText })
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 // typeOf follows a link and refuses one that leaves the tree.

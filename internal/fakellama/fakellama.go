@@ -28,6 +28,9 @@ import (
 // standard error.
 const DieVariable = "FAKELLAMA_DIE"
 
+// LoadVariable is how long the server says that it loads its model, in milliseconds.
+const LoadVariable = "FAKELLAMA_LOADS"
+
 // Main is the program: it runs until SIGTERM.
 func Main(args []string) int {
 	f := flag.NewFlagSet("llama-server", flag.ContinueOnError)
@@ -131,5 +134,15 @@ func handler(alias string, context int) http.Handler {
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": []map[string]string{{"id": alias, "object": "model", "owned_by": "llamacpp"}}})
 	})
 	mux.Handle("/", answers)
-	return mux
+	took, _ := strconv.Atoi(os.Getenv(LoadVariable))
+	ready := time.Now().Add(time.Duration(took) * time.Millisecond)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if time.Now().Before(ready) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprint(w, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }

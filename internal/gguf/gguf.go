@@ -45,6 +45,7 @@ type Header struct {
 	SSM                   SSM
 	Experts               int64
 	ExpertsUsed           int64
+	ExpertFeed            int64 // width of an expert; 0: as FeedForward
 	Split                 Split
 	Tensors               int64 // their number
 	TensorBytes           int64

@@ -166,7 +166,8 @@ func (m *metadata) header() (Header, error) {
 		ShortConv: of("shortconv.l_cache", maxFew, 0), KDAHead: of("kda.head_dim", maxFew, 0),
 		HeadSize: of("wkv.head_size", maxFew, 0), TokenShift: of("token_shift_count", maxFew, 0),
 	}
-	h.Experts, h.ExpertsUsed = of("expert_count", maxCount, 0), of("expert_used_count", maxCount, 0)
+	h.Experts, h.ExpertsUsed = of("expert_count", maxFew, 0), of("expert_used_count", maxFew, 0)
+	h.ExpertFeed = of("expert_feed_forward_length", maxLength, 0)
 	return h, m.err
 }
 

@@ -35,6 +35,7 @@ func Shape(shards ...Header) (spec.Shape, error) {
 	if h.Experts > 0 && h.ExpertsUsed > 0 {
 		s.ExpertsActive = s.ExpertsBytes / h.Experts * min(h.ExpertsUsed, h.Experts)
 	}
+	s.Buffer = h.buffer()
 	for _, l := range h.layers() {
 		s.Layers++
 		switch {
@@ -51,6 +52,25 @@ func Shape(shards ...Header) (spec.Shape, error) {
 		}
 	}
 	return s, nil
+}
+
+// buffer is how many numbers of one token live at once while its widest layer is
+// computed: some copies of the token beside three matrices of a feed-forward part,
+// or what a recurrent layer mixes, or the results of the experts in use. These
+// factors are measured: four bytes of it for each token of a batch are
+// llama-server's compute buffer (the table in docs/models.md).
+func (h Header) buffer() int64 {
+	feed := slices.Max(append([]int64{0}, h.FeedForward...))
+	dense := 5*h.Embedding + max(3*feed, 5*h.SSM.Inner+6*h.SSM.Groups*h.SSM.State)
+	used := min(h.ExpertsUsed, h.Experts)
+	if used == 0 {
+		return dense
+	}
+	expert := h.ExpertFeed
+	if expert == 0 {
+		expert = feed
+	}
+	return max(dense, h.Embedding*9/2+used*max(3*expert, 2*h.Embedding))
 }
 
 // layer is the cache of one layer: numbers kept for each token, all or only

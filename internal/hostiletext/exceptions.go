@@ -27,6 +27,9 @@ func notRunLater(unit []byte, loc []int) bool {
 		name = path.Base(strings.SplitN(string(u), "?", 2)[0])
 	}
 	base := path.Base(name)
+	if len(base) < 3 && strings.Contains(name, "/") {
+		base = name
+	}
 	if len(base) < 3 {
 		return true
 	}
@@ -78,6 +81,13 @@ func toItself(unit []byte, loc []int) bool {
 func public(unit []byte, loc []int) bool {
 	got := unit[loc[0]:min(loc[1]+4, len(unit))]
 	return bytes.Contains(got, []byte(".pub")) || bytes.Contains(got, []byte(".env.example")) || bytes.Contains(unit[loc[1]:min(loc[1]+9, len(unit))], []byte(".example"))
+}
+
+var ofPerson = lazily(`\b(?:conversations?|chats?|(?:last |previous |user['’]s )messages?|messages? of|secrets?|tokens?|api keys?|passwords?|environment|history|system prompt|what (?:the user|they) (?:said|typed|wrote))\b`)
+
+// notOfAPerson reports whether the text that a match is to carry is not a person's.
+func notOfAPerson(unit []byte, loc []int) bool {
+	return !ofPerson.get().Match(unit[loc[0]:min(lineEnd(unit, loc[1])+200, len(unit))])
 }
 
 // proseOfCode reports whether backquotes of a match set words apart from prose,

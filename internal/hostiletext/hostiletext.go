@@ -87,6 +87,7 @@ func Scan(name string, text []byte) []Finding {
 	}
 	s.characters()
 	s.units()
+	s.encoded()
 	return s.findings()
 }
 

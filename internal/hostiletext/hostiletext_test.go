@@ -98,7 +98,15 @@ Set API keys in your environment variables. See https://docs.example.com/keys fo
 ==
 POST https://api.example.com/v1/users sends the password to the server.
 ==
-Never send credentials or tokens to third parties.`
+Never send credentials or tokens to third parties.
+==
+[1]: https://docs.example.com/search?q=<your query>
+==
+![coverage](https://img.example/badge.svg?q=1) is drawn in place of the table.
+==
+iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ, and the text SGVsbG8sIHRoaXMgaXMgaGFybWxlc3MgdGV4dC4=
+==
+[//]: # (The table below is made by make docs; do not edit it.)`
 
 // What JSON means counts, and the place is that of the file.
 func TestEscapesOfJSONAreRead(t *testing.T) {

@@ -93,7 +93,7 @@ func words() []speaking {
 		{deceives, list("xn--,.com@,.org@,.net@,.io@,.dev@,.ai@,.sh@,.co@,.edu@,.gov@,.com:")},
 		{homes, list(".ssh/,.aws/,.gnupg/,.cursor/,.claude/.,.claude.json,id_rsa,id_ed25519,.netrc,git-credentials,/etc/passwd")},
 		{persons, list("user,human,developer,operator,reviewer,in your re,in your out,in your sum,in the commit,commit message,in the summary,in the response,in the reply,in the log,in the chat,in your ans,in your com")},
-		{unseen, list("<!--,]: #,]: <>,display:none,display: none,font-size:0,font-size: 0,visibility:hidden,visibility: hidden,opacity:0,opacity: 0,color:white,color: white,color:#fff,color: #fff,<details,hidden>,aria-hidden")},
+		{unseen, list("<!--,]: #,]: <>,]:#,]:<>,color:transparent,color: transparent,display:none,display: none,font-size:0,font-size: 0,visibility:hidden,visibility: hidden,opacity:0,opacity: 0,color:white,color: white,color:#fff,color: #fff,<details,hidden>,aria-hidden")},
 	}
 }
 

@@ -23,9 +23,12 @@ func SetKey(pointer string, member Value) (string, error) {
 	return pointer + "#" + string(c), nil
 }
 
+// HookID tells a hook from the others of its event.
+type HookID = leaf.HookID
+
 // HookKey names a hook in the hooks object at pointer.
-func HookKey(pointer, event, matcher, typ, command string) string {
-	return leaf.HookKey(pointer+Pointer(event), leaf.HookID{Matcher: matcher, Type: typ, Command: command})
+func HookKey(pointer, event string, id HookID) string {
+	return leaf.HookKey(pointer+Pointer(event), id)
 }
 
 // LineKey names a whole line.

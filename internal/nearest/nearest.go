@@ -53,7 +53,7 @@ func Hint(got string, known []string) string {
 		return "did you mean " + strconv.Quote(near) + "?"
 	}
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
-	if len(known) == 0 || len(known) > 24 {
+	if len(known) == 0 || len(known) > 32 {
 		return ""
 	}
 	return "known: " + strings.Join(known, ", ")

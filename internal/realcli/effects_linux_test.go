@@ -67,7 +67,7 @@ func newPlace(t *testing.T, s stranger) *place {
 }
 
 // bypasses are flags with which a person takes from a program what it asks.
-var bypasses = []string{"--yolo", "--dangerously-bypass-hook-trust"}
+var bypasses = []string{"--yolo"}
 
 // marked is the place in the texts of a stranger of the file that a door leaves.
 var marked = regexp.MustCompile(`\{mark:([a-z-]+)\}`)

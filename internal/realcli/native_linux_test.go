@@ -69,6 +69,60 @@ func TestNativePluginLoadsOnce(t *testing.T) {
 	}
 }
 
+// Copilot CLI loads the plugins that Claude Code's settings in a project enable, so it
+// gets them once by these, and nothing of them translated.
+func TestNativePluginLoadsOnceInCopilot(t *testing.T) {
+	needPrograms(t)
+	w := newWorld(t, scope{}, []string{"claude", "copilot"})
+	w.scope = scope{"project", false, true}
+	w.write(w.project, "aisync.cue", "package aisync\n\nproject: {\n\tname: \"try\"\n\truntimes: [\"claude\", \"copilot\"]\n}\n")
+	source := filepath.Join(w.home, "published/claude")
+	formats[1].publish(t, source)
+	w.write(source, ".claude-plugin/plugin.json", `{"name": "whole", "version": "1.0.0"}`)
+	w.aisync("add", "--scope", "project", "plugin", "whole@"+source, "--native")
+	w.aisync("apply", "--yes", "--trust")
+	p := lookUp(t, "copilot")
+	p.say = nil
+	first := mostOf(w.question(p, p.ask("Say a word.")))
+	started := w.ran("claude", "start")
+	w.use(p, p.shell("true"))
+	for what, n := range map[string]int{
+		"skill": first[mark("claude", "skill")], "subagent": first[mark("claude", "agent")], "MCP server": first[mark("claude", "tool")],
+		"hook at start": started, "hook of a tool": w.ran("claude", "shell"),
+	} {
+		if n != 1 {
+			t.Errorf("the %s of the plugin is there %d times, want 1", what, n)
+		}
+	}
+}
+
+// Of a plugin that the host and the project both ask for, Claude Code loads the host's,
+// once; doctor says so where they differ.
+func TestNativePluginOfTheHostComesFirst(t *testing.T) {
+	needPrograms(t)
+	w := newWorld(t, scope{}, []string{"claude"})
+	w.scope = scope{"both", true, true}
+	w.write(w.project, "aisync.cue", "package aisync\n\nproject: {\n\tname: \"try\"\n\truntimes: [\"claude\"]\n}\n")
+	for _, name := range []string{"project", "host"} {
+		source := filepath.Join(w.home, "published", name)
+		formats[1].publish(t, source)
+		w.write(source, ".claude-plugin/plugin.json", `{"name": "whole", "version": "1.0.0"}`)
+		w.write(source, "skills/claude-look/SKILL.md", "---\nname: claude-look\ndescription: Use it for "+mark(name, "skill")+".\n---\n\n# Look\n")
+		w.aisync("add", "--scope", name, "plugin", "whole@"+source, "--native")
+	}
+	w.aisync("apply", "--yes", "--trust")
+	p := lookUp(t, "claude")
+	p.say = nil
+	for range 2 {
+		w.ran("claude", "start")
+		first := mostOf(w.question(p, p.ask("Say a word.")))
+		if n := w.ran("claude", "start"); n != 1 || first[mark("host", "skill")] != 1 || first[mark("project", "skill")] != 0 {
+			t.Errorf("the hook ran %d times; loaded: %v", n, first)
+		}
+	}
+	w.doctor(t, "as the host's spec has it")
+}
+
 func newNativeWorld(t *testing.T, s scope) (*world, program) {
 	t.Helper()
 	w := newWorld(t, scope{}, []string{"claude"})

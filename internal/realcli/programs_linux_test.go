@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/fakemodel"
 	"aisync.dev/aisync/schema/spec"
@@ -43,11 +44,11 @@ func call(tool, argument string, more ...any) func(string) fakemodel.Call {
 	}
 }
 
-// inTests is what no person needs: one who sits before the program is asked.
-// Codex, for one, asks about each hook before it runs it for the first time.
+// inTests is what no person needs: one who sits before the program is asked. Codex
+// asks about each hook: allowHooks answers.
 var inTests = map[string]program{
 	"claude":  {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
-	"codex":   {flags: []string{"--dangerously-bypass-hook-trust"}, shell: call("exec_command", "cmd")},
+	"codex":   {shell: call("exec_command", "cmd")},
 	"copilot": {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
 	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: func(p program, name string) []string {
 		return []string{p.Runtime.Command, "run", "--command", name, "now"}
@@ -92,14 +93,16 @@ func lookUp(t *testing.T, id string) program {
 
 // environ is what the launcher would set for it on a machine without a network.
 func (p program) environ(url string) []string {
-	env := slices.Clone(p.env)
-	for _, set := range []map[string]string{p.Launch.Environment, p.Launch.Offline, p.Launch.Endpoint} {
+	var env []string
+	for _, e := range p.env {
+		env = append(env, strings.ReplaceAll(e, "{url}", url))
+	}
+	s := start.Server{Name: "fake", URL: url + "/v1", Model: "fake", Context: 200000}
+	server, _ := s.Variables(p.Launch.Endpoint)
+	for _, set := range []map[string]string{p.Launch.Environment, p.Launch.Offline, server} {
 		for _, name := range slices.Sorted(maps.Keys(set)) {
 			env = append(env, name+"="+set[name])
 		}
-	}
-	for i := range env {
-		env[i] = strings.NewReplacer("{url}", url, "{model}", "fake", "{key}", "none", "{context}", "200000").Replace(env[i])
 	}
 	return env
 }

@@ -32,7 +32,8 @@ func (s *seenParts) add(id, scope, part string, right bool) {
 	s.of[id][scope][part] = right && (before || !known)
 }
 
-// proved is catalog/proved.json as this run would write it.
+// proved is catalog/proved.json as this run would write it. What was seen before
+// keeps its date.
 func (s *seenParts) proved() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,9 +44,13 @@ func (s *seenParts) proved() []byte {
 	runtimes := map[string]catalog.Proof{}
 	for _, p := range Agents {
 		of := s.of[p.ID]
-		runtimes[p.ID] = catalog.Proof{Version: p.Version, User: right(of["user"]), Project: right(of["project"])}
+		now := catalog.Proof{Version: p.Version, Date: time.Now().Format(time.DateOnly), User: right(of["user"]), Project: right(of["project"])}
+		if before, _ := catalog.ProofOf(p.ID); before.Version == now.Version && slices.Equal(before.User, now.User) && slices.Equal(before.Project, now.Project) {
+			now.Date = before.Date
+		}
+		runtimes[p.ID] = now
 	}
-	b, err := json.MarshalIndent(map[string]any{"format_version": 1, "runtimes": runtimes}, "", "  ")
+	b, err := json.MarshalIndent(map[string]any{"format_version": 2, "runtimes": runtimes}, "", "  ")
 	if err != nil {
 		panic(err) // strings and maps of strings
 	}

@@ -59,7 +59,7 @@ func recorded(t *testing.T) (seen seenPublished) {
 
 func publishedTable(t *testing.T) string {
 	seen := recorded(t)
-	list := catalog.With(spec.Catalog{}).Runtimes()
+	list := slices.DeleteFunc(catalog.With(spec.Catalog{}).Runtimes(), func(r spec.Runtime) bool { return r.Experimental })
 	var b strings.Builder
 	b.WriteString("\n| format | part |")
 	for _, rt := range list {

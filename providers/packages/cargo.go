@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"aisync.dev/aisync/internal/versions"
 )
 
 // cargo builds Rust programs into ~/.cargo/bin.
@@ -21,7 +23,7 @@ var cargo = manager{
 				continue
 			}
 			if f := strings.Fields(strings.TrimSuffix(strings.TrimSpace(line), ":")); len(f) > 1 {
-				found[f[0]] = installed{version: plain(f[1])}
+				found[f[0]] = installed{version: versions.Plain(f[1])}
 			}
 		}
 		return found, nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -30,9 +31,9 @@ var golang = manager{
 	add: func(at place, name string, want constraint) [][]string {
 		version := "latest"
 		if want.exact() != "" {
-			version = "v" + plain(want.exact())
+			version = "v" + versions.Plain(want.exact())
 		} else if want.atLeast() != "" {
-			version = ">=v" + plain(want.atLeast())
+			version = ">=v" + versions.Plain(want.atLeast())
 		}
 		return [][]string{{"env", "GOBIN=" + at.physical(goBinary(at.Home, name).Dir()), "GOFLAGS=", "CGO_ENABLED=0", "go", "install", name + "@" + version}}
 	},
@@ -45,7 +46,7 @@ var golang = manager{
 		for module := name; strings.Contains(module, "/"); module = path.Dir(module) {
 			b, err := at.run(ctx, "env", "GOFLAGS=-mod=mod", "go", "list", "-m", "-f", "{{.Version}}", module+"@latest")
 			if err == nil {
-				return plain(strings.TrimSpace(string(b))), nil
+				return versions.Plain(strings.TrimSpace(string(b))), nil
 			}
 			if first == nil {
 				first = err
@@ -87,5 +88,5 @@ func goProgram(at place, name string) (installed, error) {
 	if from != name {
 		return installed{blocked: fmt.Sprintf("%s was not built from %s; move it away, or take the package out of the spec", p, name)}, nil
 	}
-	return installed{version: plain(version)}, nil
+	return installed{version: versions.Plain(version)}, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -182,7 +183,7 @@ func npmView(ctx context.Context, at place, name, version string) (npmRelease, e
 	var many []npmRelease
 	switch {
 	case json.Unmarshal(b, &many) == nil && len(many) > 0: // of a range, in no order
-		return slices.MaxFunc(many, func(a, b npmRelease) int { return compareVersions(a.Version, b.Version) }), nil
+		return slices.MaxFunc(many, func(a, b npmRelease) int { return versions.Compare(a.Version, b.Version) }), nil
 	case json.Unmarshal(b, &one) != nil || one.Version == "":
 		return one, fmt.Errorf("the registry has no version %s of %s", version, name)
 	}
@@ -250,7 +251,7 @@ func nodeVersion(ctx context.Context, at place, wanted map[string]request) strin
 	if err != nil {
 		return ""
 	}
-	return plain(strings.TrimSpace(string(b)))
+	return versions.Plain(strings.TrimSpace(string(b)))
 }
 
 // nodePackages contain Node itself, by Go's names of a platform.

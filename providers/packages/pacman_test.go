@@ -81,15 +81,15 @@ func write(t *testing.T, path string, b []byte) {
 	must(t, os.WriteFile(path, b, 0o644))
 }
 
-// versions are what the names of the suite stand for.
-var versions = map[string]string{"X": "1.0-1", "Y": "2.0-1", "Z": "3.0-1"}
+// named are what the names of the suite stand for.
+var named = map[string]string{"X": "1.0-1", "Y": "2.0-1", "Z": "3.0-1"}
 
 // archRepositories makes one repository for each version of the package
 // "tool", and returns the pacman.conf that names them.
 func archRepositories(t *testing.T, dir string) string {
 	conf := "[options]\nArchitecture = any\nSigLevel = Never\n"
 	for _, name := range []string{"X", "Y", "Z"} {
-		v := versions[name]
+		v := named[name]
 		info := fmt.Sprintf("pkgname = tool\npkgbase = tool\npkgver = %s\npkgdesc = a tool\nbuilddate = 1700000000\npackager = nobody\nsize = 3\narch = any\n", v)
 		pkg := archive(t, [2]string{".PKGINFO", info}, [2]string{"usr/", ""}, [2]string{"usr/share/", ""}, [2]string{"usr/share/tool", v + "\n"})
 		file := "tool-" + v + "-any.pkg.tar.gz"
@@ -127,12 +127,12 @@ func TestPacmanPassesProviderSuite(t *testing.T) {
 			Provider: New(Options{EUID: os.Geteuid()}), Address: Address("pacman", "tool"), Run: run, Stride: 29, Kept: []string{"var"},
 			Prepare: func(t *testing.T, b *providertest.Bench) { arch(t, b.Root, conf) },
 			Want: func(_ *providertest.Bench, v string) []reconcile.Leaf {
-				return []reconcile.Leaf{{Body: request{want: exactly(strings.TrimSuffix(versions[v], "-1"))}}}
+				return []reconcile.Leaf{{Body: request{want: exactly(strings.TrimSuffix(named[v], "-1"))}}}
 			},
 			Put: func(t *testing.T, b *providertest.Bench, v string) {
 				args := []string{"-R", "tool"}
 				if v != "" {
-					args = []string{"-U", filepath.Join(repos, v, "tool-"+versions[v]+"-any.pkg.tar.gz")}
+					args = []string{"-U", filepath.Join(repos, v, "tool-"+named[v]+"-any.pkg.tar.gz")}
 				}
 				if _, err := pacmanIn(t, b, args...); err != nil && v != "" {
 					t.Fatal(complaintLine(err))
@@ -140,7 +140,7 @@ func TestPacmanPassesProviderSuite(t *testing.T) {
 			},
 			Get: func(t *testing.T, b *providertest.Bench) string {
 				out, _ := pacmanIn(t, b, "-Q", "tool") // fails where it is not there
-				for name, v := range versions {
+				for name, v := range named {
 					if strings.TrimSpace(out) == "tool "+v {
 						return name
 					}
@@ -204,11 +204,11 @@ func TestPacmanTakesAnyVersionAndSaysWhichItCannotHave(t *testing.T) {
 	arch(t, m.root, archRepositories(t, t.TempDir()))
 	a := Address("pacman", "tool")
 	must(t, m.apply(a, anyVersion))
-	if got := m.is(a); got != versions["X"] { // of the first repository
+	if got := m.is(a); got != named["X"] { // of the first repository
 		t.Errorf("installed %q", got)
 	}
 	must(t, m.apply(a, ">=2.5"))
-	if got := m.is(a); got != versions["Z"] {
+	if got := m.is(a); got != named["Z"] {
 		t.Errorf("at least 2.5 is %q", got)
 	}
 	if o := m.change(a, ">=2.0").Before; o.Live[""] != ">=2.0" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
@@ -61,9 +62,9 @@ func ReleaseArchive(cache fsys.LogicalPath, sha256 string) fsys.LogicalPath {
 // the same version gets another folder.
 func releaseVersion(version string, a Archive) string {
 	if a.SHA256 == "" {
-		return plain(version)
+		return versions.Plain(version)
 	}
-	return plain(version) + "-" + a.SHA256[:12]
+	return versions.Plain(version) + "-" + a.SHA256[:12]
 }
 
 // releaseOf reads the link to the program, and its target. A program that is

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"aisync.dev/aisync/internal/versions"
 )
 
 // uv installs Python programs, each in a separate environment, with links in
@@ -18,7 +20,7 @@ var uv = manager{
 		found := map[string]installed{}
 		for line := range strings.Lines(string(b)) { // "name v1.2.3", then a line "- program" each
 			if f := strings.Fields(line); len(f) == 2 && f[0] != "-" {
-				found[f[0]] = installed{version: plain(f[1])}
+				found[f[0]] = installed{version: versions.Plain(f[1])}
 			}
 		}
 		return found, nil

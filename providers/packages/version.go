@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"aisync.dev/aisync/internal/versions"
 )
 
 // constraint tells the allowed versions: "any", ">=1.2" or "=1.2.3". Records
@@ -62,15 +62,15 @@ func (c constraint) atLeast() string {
 	return v
 }
 
-// allows reports whether c allows version.
-func (c constraint) allows(version string) bool {
+// allows reports whether c allows the version v.
+func (c constraint) allows(v string) bool {
 	switch {
 	case c == anyVersion:
 		return true
 	case c.atLeast() != "":
-		return compareVersions(version, c.atLeast()) >= 0
+		return versions.Compare(v, c.atLeast()) >= 0
 	}
-	return c != "" && plain(version) == plain(c.exact())
+	return c != "" && versions.Plain(v) == versions.Plain(c.exact())
 }
 
 // implies reports whether d allows everything that c allows.
@@ -81,17 +81,9 @@ func (c constraint) implies(d constraint) bool {
 	case c.exact() != "":
 		return d.allows(c.exact())
 	case c.atLeast() != "" && d.atLeast() != "":
-		return compareVersions(c.atLeast(), d.atLeast()) >= 0
+		return versions.Compare(c.atLeast(), d.atLeast()) >= 0
 	}
 	return false
-}
-
-// plain is version without the leading v of Go's versions.
-func plain(version string) string {
-	if len(version) > 1 && version[0] == 'v' && isDigit(version[1]) {
-		return version[1:]
-	}
-	return version
 }
 
 // upstream is the version of a distribution's package without epoch and revision.
@@ -104,57 +96,3 @@ func upstream(version string) string {
 	}
 	return version
 }
-
-// compareVersions compares by the rules of semver where both follow them, else
-// number by number and word by word, as package managers do.
-func compareVersions(a, b string) int {
-	x, errX := semver.NewVersion(a)
-	y, errY := semver.NewVersion(b)
-	if errX == nil && errY == nil {
-		return x.Compare(y)
-	}
-	p, q := runs(plain(a)), runs(plain(b))
-	for i := 0; i < len(p) && i < len(q); i++ {
-		if c := compareRuns(p[i], q[i]); c != 0 {
-			return c
-		}
-	}
-	return len(p) - len(q)
-}
-
-// compareRuns compares numbers as numbers; a number is newer than a word.
-func compareRuns(a, b string) int {
-	switch na, nb := isDigit(a[0]), isDigit(b[0]); {
-	case na && nb:
-		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-		if len(a) != len(b) {
-			return len(a) - len(b)
-		}
-	case na:
-		return 1
-	case nb:
-		return -1
-	}
-	return strings.Compare(a, b)
-}
-
-// runs are the numbers and words in v.
-func runs(v string) []string {
-	var out []string
-	for i := 0; i < len(v); {
-		j := i
-		for j < len(v) && isWord(v[j]) && isDigit(v[j]) == isDigit(v[i]) {
-			j++
-		}
-		if j > i {
-			out = append(out, v[i:j])
-			i = j
-		} else {
-			i++
-		}
-	}
-	return out
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-func isWord(c byte) bool  { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -145,8 +145,8 @@ func holdsPort(port, pid int) bool {
 	return false
 }
 
-// endedError is the error of a server that ended, with the last lines that it
-// wrote.
+// endedError is the error of a server that ended: why, the last lines that it
+// wrote, and what to do.
 func endedError(ctx context.Context, at control.Controller, st control.State) error {
 	for range 20 { // the service manager may need a moment to notice
 		if st.Ended != "" || ctx.Err() != nil {
@@ -157,15 +157,19 @@ func endedError(ctx context.Context, at control.Controller, st control.State) er
 			st = now
 		}
 	}
+	cause, why, lines := Why(ctx, at, st)
 	said := "it wrote nothing"
-	if lines := LastLines(ctx, at, st.Name, 8); len(lines) > 0 {
+	if len(lines) > 0 {
 		said = "its last lines:\n    " + strings.Join(lines, "\n    ")
 	}
 	how := "ended at once"
 	if st.Ended != "" {
 		how += ", " + st.Ended
 	}
-	return fmt.Errorf("service %s %s; %s", st.Name, how, said)
+	if why != "" {
+		how += ": " + why
+	}
+	return advice.New(fmt.Errorf("service %s %s; %s", st.Name, how, said), advice.ServerEnded(string(cause), st.Name))
 }
 
 // LastLines returns the last lines that a service wrote; nil if they cannot be

@@ -18,6 +18,7 @@ type Asked struct {
 	Values      string
 	PromptCache *int64 // bytes
 	Checkpoints *int64 // of a conversation
+	Batch       int64  // tokens computed at once; 0: llama-server's default
 	Split       bool   // over cards, or devices are named
 }
 
@@ -66,6 +67,8 @@ func AskedOf(s spec.Service) Asked {
 			if err == nil {
 				a.Checkpoints = new(max(0, int64(n)))
 			}
+		case "-ub", "--ubatch-size":
+			a.Batch = int64(max(0, n))
 		case "-ts", "--tensor-split", "-dev", "--device", "-ot", "--override-tensor":
 			a.Split = true
 		}

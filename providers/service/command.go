@@ -19,13 +19,6 @@ type command struct {
 	env  map[string]string
 }
 
-// served is a model as a server gets it.
-type served struct {
-	id      string
-	file    fsys.LogicalPath // the first of its files
-	context int64            // tokens of one conversation; 0: the model's own limit
-}
-
 // llamaServer is the command line of llama-server for one model. The port is
 // text, because llama-swap fills it in. See
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md.
@@ -38,7 +31,12 @@ func (h Host) llamaServer(program string, s spec.Service, m served, host, port s
 	argv := []string{program, "--model", string(m.file), "--alias", m.id, "--host", host, "--port", port,
 		"--parallel", strconv.Itoa(slots), "--ctx-size", strconv.FormatInt(m.context*int64(slots), 10)}
 	argv = append(argv, h.offload(s, m.id).arguments(AskedOf(s))...)
-	argv = append(argv, "--jinja")
+	return append(append(argv, m.beside()...), h.template(s)...)
+}
+
+// template is the arguments of s that hold whatever its model.
+func (h Host) template(s spec.Service) []string {
+	argv := []string{"--jinja"}
 	switch t := s.ChatTemplate; {
 	case strings.Contains(t, "/"):
 		argv = append(argv, "--chat-template-file", string(h.path(t)))
@@ -74,13 +72,20 @@ func address(s spec.Service) string {
 }
 
 // command returns the command that runs s with models; config is the path of
-// llama-swap's configuration.
+// the configuration of a server of several models.
 func (h Host) command(s spec.Service, program string, models []served, config fsys.LogicalPath) command {
 	c := command{env: map[string]string{}}
 	port := strconv.Itoa(s.Port)
 	switch s.Kind {
 	case "llama-server":
+		if s.Routes() {
+			c.argv = h.router(program, s, config, port)
+			break
+		}
 		c.argv = h.llamaServer(program, s, models[0], address(s), port)
+		if models[0].draft != "" {
+			c.env[specType] = simpleDraft
+		}
 	case "llama-swap":
 		c.argv = []string{program, "--config", string(config), "--listen", address(s) + ":" + port}
 	case "ollama":
@@ -175,6 +180,9 @@ func (h Host) swapConfig(s spec.Service, program string, models []served) []byte
 		b.WriteString("  " + strconv.Quote(m.id) + ":\n")
 		b.WriteString("    proxy: \"http://127.0.0.1:${PORT}\"\n")
 		b.WriteString("    cmd: " + strconv.Quote(shell(argv)) + "\n")
+		if m.draft != "" {
+			b.WriteString("    env: [\"" + specType + "=" + simpleDraft + "\"]\n")
+		}
 	}
 	return []byte(b.String())
 }
@@ -218,9 +226,4 @@ func ModelName(s spec.Service, id string) string {
 func Runs(s spec.Service) bool { return s.Enabled && s.Kind != "external" }
 
 // ModelsOf are the models that s serves.
-func ModelsOf(s spec.Service) []string {
-	if s.Model != "" {
-		return append([]string{s.Model}, s.Models...)
-	}
-	return s.Models
-}
+func ModelsOf(s spec.Service) []string { return s.AllModels() }

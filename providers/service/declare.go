@@ -164,7 +164,11 @@ type files struct {
 
 func (h Host) files(s spec.Service) files {
 	own := h.Home.Join(".local/share/aisync/services")
-	f := files{config: own.Join(s.Name + ".yaml")}
+	config := s.Name + ".yaml"
+	if s.Routes() {
+		config = s.Name + ".ini"
+	}
+	f := files{config: own.Join(config)}
 	name := control.UnitName(s.Name)
 	system := s.Scope == "system"
 	switch {
@@ -182,7 +186,7 @@ func (h Host) files(s spec.Service) files {
 	f.unit = dir.Join(name)
 	f.wanted, f.target = dir.Join(unit{system: system}.target()+".wants", name), "../"+name
 	if system {
-		f.config = fsys.LogicalPath("/etc/aisync/services").Join(s.Name + ".yaml")
+		f.config = fsys.LogicalPath("/etc/aisync/services").Join(config)
 	}
 	return f
 }
@@ -248,8 +252,14 @@ func (h Host) one(d *Declared, s spec.Service) {
 	if h.Memory != nil {
 		u.memory = bound(h.Memory(s), h.Facts)
 	}
-	if s.Kind == "llama-swap" {
-		text := h.swapConfig(s, h.place("llama-server", s), models)
+	var text []byte
+	switch {
+	case s.Kind == "llama-swap":
+		text = h.swapConfig(s, h.place("llama-server", s), models)
+	case s.Routes():
+		text = h.presets(s, models)
+	}
+	if text != nil {
 		w.declare(h.at("file", f.config), file.Whole(text, 0o644))
 		w.after = append(w.after, h.at("file", f.config))
 		inputs["configuration"] = digest(text)
@@ -308,8 +318,10 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 		}
 	}
 	for _, id := range ModelsOf(s) {
-		if _, ok := h.Models(id); !ok {
-			return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
+		for _, id := range append([]string{id}, h.Spec.Model(id).Beside()...) {
+			if _, ok := h.Models(id); !ok {
+				return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks
+			}
 		}
 	}
 	if h.Key != nil && s.Key != nil {
@@ -318,30 +330,6 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 		}
 	}
 	return "", ""
-}
-
-// models are the models that the service serves, the inputs of the server that
-// come from them, and the files that must exist before it starts.
-func (h Host) models(w *wants) (models []served, inputs map[string]string, needs []fsys.LogicalPath) {
-	inputs = map[string]string{}
-	for _, id := range ModelsOf(w.s) {
-		m, ok := h.Models(id)
-		if !ok {
-			continue
-		}
-		models = append(models, served{id, m.File, w.s.ContextOf(h.Spec, id, spec.Model{Context: m.Context})})
-		inputs["model "+id] = digest([]byte(strings.Join(m.SHA256, "\n")))
-		w.after = append(w.after, reconcile.Address("model:"+id))
-		if w.s.Kind == "ollama" {
-			w.after = append(w.after, m.Views...)
-		} else {
-			needs = append(needs, m.File)
-		}
-	}
-	if strings.Contains(w.s.ChatTemplate, "/") {
-		needs = append(needs, h.path(w.s.ChatTemplate))
-	}
-	return models, inputs, needs
 }
 
 // text is u in the service manager's format.

@@ -25,12 +25,13 @@ var update = flag.Bool("update", false, "write testdata anew")
 // reference is a host with a service of each kind.
 func reference() Host {
 	return Host{
-		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Services: []spec.Service{
+		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Models: []spec.ModelUse{{ID: "next", Projector: "eyes", Draft: "short"}}, Services: []spec.Service{
 			{Name: "big", Kind: "llama-server", Model: "next", Port: 8082, Context: 4096, Parallel: 2, Scope: "system", Listen: "lan", Enabled: true, NoKey: true, ChatTemplate: "~/100% mine.jinja", Args: []string{"--no-warmup", "--seed", "$x 1"}},
 			{Name: "coder", Kind: "llama-server", Model: "coder", Port: 8081, Scope: "user", Listen: "loopback", Enabled: true, ChatTemplate: "chatml", Env: map[string]string{"GGML_VK_VISIBLE_DEVICES": "0"}},
 			{Name: "easy", Kind: "ollama", Models: []string{"coder"}, Port: 11434, Scope: "user", Listen: "loopback", Enabled: true},
 			{Name: "many", Kind: "llama-swap", Models: []string{"coder", "next"}, Port: 5801, Scope: "user", Listen: "loopback", Enabled: true},
 			{Name: "off", Kind: "llama-server", Model: "coder", Port: 8083, Scope: "user"},
+			{Name: "pair", Kind: "llama-server", Models: []string{"coder", "next"}, Loaded: 2, Port: 8084, Context: 4096, Parallel: 2, Scope: "user", Listen: "loopback", Enabled: true, ChatTemplate: "chatml", Args: []string{"--no-warmup"}},
 			{Name: "theirs", Kind: "external", URL: "http://127.0.0.1:1/v1", Enabled: true},
 		}},
 		Facts: &facts.Facts{OS: "linux", Arch: "amd64", Vulkan: true, GPUs: []facts.GPU{{Unified: true}}, Memory: facts.Memory{Total: 128 << 30},
@@ -44,7 +45,7 @@ func reference() Host {
 			return "", nil
 		},
 		Offload: func(s spec.Service, _ string) Offload {
-			if s.Name == "big" {
+			if s.Name == "big" || s.Name == "pair" {
 				return Offload{GPULayers: 31, CPUExperts: 12, Split: []int64{11, 22}, Prompts: 1 << 30}
 			}
 			return Offload{GPULayers: every}
@@ -193,15 +194,15 @@ func TestOnlyInputsRestartServer(t *testing.T) {
 				}
 				return m, ok
 			}
-		}, []reconcile.Address{"service:system/big", "service:user/many"}},
+		}, []reconcile.Address{"service:system/big", "service:user/many", "service:user/pair"}},
 		"another key": {func(h *Host) {
 			h.Key = func(s spec.Service) (string, error) {
-				return map[string]string{"coder": "1", "many": "0"}[s.Name], nil
+				return map[string]string{"coder": "1", "many": "0", "pair": "0"}[s.Name], nil
 			}
 		}, []reconcile.Address{"service:user/coder"}},
 		"an argument":     {func(h *Host) { h.Spec.Services[0].Args = nil }, []reconcile.Address{"service:system/big"}},
 		"ollama's folder": {func(h *Host) { h.Ollama = "/other" }, []reconcile.Address{"service:user/easy"}},
-		"another place":   {func(h *Host) { h.Offload = nil }, []reconcile.Address{"service:system/big", "service:user/coder", "service:user/many"}},
+		"another place":   {func(h *Host) { h.Offload = nil }, []reconcile.Address{"service:system/big", "service:user/coder", "service:user/many", "service:user/pair"}},
 	} {
 		h := reference()
 		test.change(&h)

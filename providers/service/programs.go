@@ -145,6 +145,21 @@ func (h Host) howTo(program string, s spec.Service) string {
 	return said
 }
 
+// Installer returns how a machine gets llama-server, as install: via takes it; ""
+// where it is in PATH, or no package manager of the machine has it.
+func Installer(f facts.Facts) string {
+	if f.Programs["llama-server"] != "" {
+		return ""
+	}
+	via := map[bool]string{true: "aur", false: "pacman"}[f.Distro == "arch"]
+	for _, via := range []string{"brew", via, "apt"} {
+		if slices.Contains(f.Managers, installerProgram(via)) {
+			return via
+		}
+	}
+	return ""
+}
+
 // installerProgram is the program of an installer as facts name it.
 func installerProgram(via string) string {
 	switch via {

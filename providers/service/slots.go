@@ -20,10 +20,11 @@ func SlotFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("sl
 
 // keepSlots has the llama-server of u save its slots when it stops, and restore
 // them when it starts, in a folder for its model and its settings. A spec that
-// names a folder itself keeps it. launchd runs nothing beside a server.
+// names a folder itself keeps it. launchd runs nothing beside a server, and a
+// server of several models does not keep them loaded.
 func (h Host) keepSlots(u *unit, s spec.Service, inputs map[string]string) {
 	const option, variable = "--slot-save-path", "LLAMA_ARG_SLOT_SAVE_PATH"
-	if s.Kind != "llama-server" || h.Self == "" || h.By == control.Launchd || slices.Contains(s.Args, option) || s.Env[variable] != "" {
+	if s.Kind != "llama-server" || s.Routes() || h.Self == "" || h.By == control.Launchd || slices.Contains(s.Args, option) || s.Env[variable] != "" {
 		return
 	}
 	settings := map[string]string{"command": shell(u.argv)}

@@ -13,6 +13,9 @@ type Pick struct {
 	Native                                   []string // of these, the ones that load the plugin itself, whole and by their own means
 }
 
+// Whole reports whether a program takes all of a source as it is; p may be nil.
+func (p *Pick) Whole() bool { return p != nil && len(p.Native) > 0 }
+
 // AllParts are the parts of a bundle source that a host uses if it names none.
 var AllParts = []string{"rules", "skills", "hooks", "commands", "agents", "permissions", "ignore", "servers"}
 

@@ -19,6 +19,7 @@ type Runtime struct {
 	Node         string            // minimum version of Node for its npm package, such as "22.19"
 	Network      bool              // useless without a network
 	Local        bool              // has no service: uses the host's endpoint
+	Experimental bool              // known from documentation alone: a spec that names it says so
 	APIs         []string          // "chat", "responses", "messages": an endpoint must have one, the first is preferred; none: it cannot use an endpoint
 	MCPSupport   bool
 	Subagents    bool
@@ -41,9 +42,21 @@ type Runtime struct {
 	Validators   []Validator   // cheapest first
 	Trust        []Trust       // what it loads from a project only after its user's approval
 	Loads        *Loads        // what it loads by itself; nil: unknown
+	Parts        []PartFacts   // sorted by Part
 
 	User    Scope
 	Project Scope
+}
+
+// PartFacts is what is known of one part of a program beside where it lies.
+type PartFacts struct {
+	Part     string // "all", or a part's name
+	Versions string // of the program that take it as aisync writes it, such as ">=1.18 <2"; "": all
+	Says     string // what another version does
+	Evidence string // how its form is known unless a test has seen it: "parsed", "documented"; "": by the homepage
+	Version  string // of the program that parsed it
+	Source   string // the address of a page
+	Date     string // when that was read
 }
 
 // HookEvent says how a program runs the hooks of one event.
@@ -83,6 +96,9 @@ type Session struct {
 	Resume   []string // continues the session of an id
 	Continue []string // continues the last session
 	Fork     []string // begins a copy of the session of an id
+	// Transcripts matches the files of its sessions, JSON a line: ~/…; {dashes} is
+	// the project's path with - for all but letters and digits. "": not known.
+	Transcripts string
 }
 
 // Launch says how to start a program. Each list is arguments after the command;
@@ -103,6 +119,8 @@ type Launch struct {
 	Endpoint    map[string]string   // if the host has an endpoint, filled by adapter/start
 	Sandbox     map[string]string   // in our sandbox, perhaps as root
 	Offline     map[string]string   // without a network
+	Hosts       []string            // of its maker: NAME or NAME:PORT (443), one of which it must reach
+	Elsewhere   []string            // variables with which it talks to another host
 }
 
 // Line returns the arguments with which the program takes prompt in form, which
@@ -177,6 +195,7 @@ type Validator struct {
 type Trust struct {
 	Parts   []string    // "hooks", "mcp", "skills", "commands", "subagents", "settings", "everything": the affected parts of a project
 	Records []Reference // where the program stores the answer: any one of them means yes; none: unknown
+	Form    string      // "codex-hooks": Records are about each hook of a file, whose key is {name}; "": see Parts
 	Parents bool        // an answer for a parent folder counts if there is no nearer one
 	// Variables that mean yes without a record, any one of them with its value.
 	Environment map[string]string

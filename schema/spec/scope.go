@@ -20,7 +20,7 @@ type Scope struct {
 	SettingsOwn  *SettingsFile // settings of one person in a project, which git does not carry; nil: none
 	Instructions []string      // instruction files, the seeded one first
 	Imports      string        // line ensured in Instructions[0] if AGENTS.md holds content of ours
-	ImportsApart *ImportLine   // another file, for a link or such a line, where the first one holds a person's text or another program would load the file twice
+	ImportsApart *FileLine     // another file, for a link or such a line, where the first one holds a person's text or another program would load the file twice
 	Follows      []string      // foreign instruction files that it reads, with their imports
 	MCP          *MCPFile
 	MCPOwn       *MCPFile         // servers of one person in a project, which git does not carry; {dir} is the project's path; nil: none
@@ -32,6 +32,7 @@ type Scope struct {
 	Ignore       string           // file with patterns of files that it does not read
 	Endpoint     []Reference      // leaves that point the program at a server, filled by adapter/start
 	Always       []Reference      // leaves that a file gets as soon as it has content of ours
+	Lines        []FileLine       // lines that files get as soon as Dir holds anything of ours
 	Obeys        []Obeyed         // files that configure the program, and what in them is an effect
 }
 
@@ -98,8 +99,8 @@ type PermissionsFile struct {
 	Shape   string // "claude", "cursor", "gemini", "opencode", "codex"
 }
 
-// ImportLine is a line of an instruction file that imports another one.
-type ImportLine struct {
+// FileLine is a line of a file.
+type FileLine struct {
 	Path string
 	Line string
 }

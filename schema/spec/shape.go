@@ -29,6 +29,8 @@ type Shape struct {
 	ExpertsBytes int64  `json:"experts_bytes"` // the experts' part of TensorBytes, only some of which is read for a token
 	// ExpertsActive is the part of ExpertsBytes that is read for a token.
 	ExpertsActive int64 `json:"experts_active_bytes,omitempty"`
+	// Buffer is how many numbers a server holds at once for a token that it computes.
+	Buffer int64 `json:"buffer_values_per_token,omitempty"`
 }
 
 // fields are the words of the text form, in order.
@@ -45,7 +47,7 @@ func (s *Shape) fields() []struct {
 		{"windowed", &s.Windowed}, {"window", &s.Window}, {"window-key", &s.WindowKey}, {"window-value", &s.WindowValue},
 		{"recurrent", &s.Recurrent}, {"state", &s.State},
 		{"vocabulary", &s.Vocabulary}, {"embedding", &s.Embedding},
-		{"tensors", &s.TensorBytes}, {"experts", &s.ExpertsBytes}, {"active", &s.ExpertsActive},
+		{"tensors", &s.TensorBytes}, {"experts", &s.ExpertsBytes}, {"active", &s.ExpertsActive}, {"buffer", &s.Buffer},
 	}
 }
 

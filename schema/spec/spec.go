@@ -38,17 +38,19 @@ type Spec struct {
 
 // Host describes one machine.
 type Host struct {
-	Name      string
-	Pos       Position
-	Dir       string // absolute folder of the spec; relative sources start here
-	Builtin   bool   // the embedded default host, used without a spec
-	Match     Match
-	GPUGiB    int64        // memory of a graphics unit that cannot be read; 0: unknown
-	Runtimes  []RuntimeUse // sorted by ID
-	Default   string
-	Roots     []string
-	Mailboxes []Mailbox // sorted by Machine
-	Trust     Flag
+	Name     string
+	Pos      Position
+	Dir      string // absolute folder of the spec; relative sources start here
+	Builtin  bool   // the embedded default host, used without a spec
+	Match    Match
+	GPUGiB   int64        // memory of a graphics unit that cannot be read; 0: unknown
+	Runtimes []RuntimeUse // sorted by ID
+	Default  string
+	// Experimental allows runtimes that are known from documentation alone.
+	Experimental bool
+	Roots        []string
+	Mailboxes    []Mailbox // sorted by Machine
+	Trust        Flag
 	// TrustSources are bundle sources, each at one pin, whose effects need no
 	// confirmation.
 	TrustSources []TrustedSource
@@ -223,6 +225,10 @@ type ModelUse struct {
 	Prefer  string // of quant "auto": "speed", "quality"; "": by the machine
 	Fit     string // "ignore": no warning if it does not fit; else ""
 	Pos     Position
+
+	// Models that a llama-server loads beside it: what shows it pictures, and what
+	// guesses its next tokens. "" is none.
+	Projector, Draft string
 }
 
 // Service is a long-running local server.
@@ -231,6 +237,8 @@ type Service struct {
 	Kind    string // "llama-server", "ollama", "llama-swap", "external"
 	Model   string
 	Models  []string
+	Roles   map[string]string // role, "main" or one of Roles, to a model
+	Loaded  int               // models of a llama-server in memory at once; 0 is one
 	Port    int
 	Context int
 	Scope   string // "user" or "system"
@@ -251,27 +259,6 @@ type Service struct {
 	Key     *Secret  // nil: aisync makes that of a server that it starts; an external one has none
 	NoKey   bool     // a server that aisync starts has none
 	Headers []EnvVar // of requests to an external server
-}
-
-// maxUnsaid is the planned size of a conversation in tokens if none is set:
-// enough for an agent's first question, without filling a machine's memory.
-const maxUnsaid = 32768
-
-// ContextOf returns the tokens of one conversation with model m served by s: the
-// service's setting, else h's for the model. 0: unknown.
-func (s Service) ContextOf(h *Host, id string, m Model) int64 {
-	if s.Context > 0 {
-		return int64(s.Context)
-	}
-	for _, use := range h.Models {
-		if use.ID == id && use.Context > 0 {
-			return use.Context
-		}
-	}
-	if s.Kind == "external" || m.Context == 0 {
-		return 0
-	}
-	return min(maxUnsaid, m.Context)
 }
 
 // Settings is a fragment that is merged into one runtime's settings file.
@@ -297,16 +284,18 @@ type Project struct {
 	File     string // its aisync.cue
 	Runtimes []Named
 	Default  string
-	Sources  []Source
-	Bundles  []BundleRef
-	Teams    []BundleRef
-	Places   []Place   // sorted by Folder
-	Nested   []Nesting // where nested specs may lie
-	MCP      []MCPServer
-	Agents   Agents
-	Settings []Settings
-	Context  []ContextBudget // sorted by Runtime
-	Local    *Project        // the person's own layer, from aisync.local.cue beside File: no file that git carries depends on it; nil: none
+	// Experimental allows runtimes that are known from documentation alone.
+	Experimental bool
+	Sources      []Source
+	Bundles      []BundleRef
+	Teams        []BundleRef
+	Places       []Place   // sorted by Folder
+	Nested       []Nesting // where nested specs may lie
+	MCP          []MCPServer
+	Agents       Agents
+	Settings     []Settings
+	Context      []ContextBudget // sorted by Runtime
+	Local        *Project        // the person's own layer, from aisync.local.cue beside File: no file that git carries depends on it; nil: none
 
 	NoGitHooks bool // githooks: false: none of the bundles' git hooks
 }

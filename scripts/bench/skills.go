@@ -89,7 +89,7 @@ func (w *world) skillSource(dir string, n, texts int) error {
 			}
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "skills"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "skills"}, {"repack", "-adq"}} { // packed, as a clone is
 		if _, err := run(dir, nil, append([]string{"git"}, args...)...); err != nil {
 			return err
 		}

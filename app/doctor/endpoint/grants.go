@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -56,11 +57,12 @@ func (e Endpoint) LoadedModels(ctx context.Context) ([]string, error) {
 	}
 }
 
-// Context returns the tokens that the server grants one conversation; 0 where it
-// does not say, as all but llama-server.
-func (e Endpoint) Context(ctx context.Context) int64 {
+// Context returns the tokens that the server grants one conversation with a model;
+// 0 where it does not say, as all but llama-server, and one of several models that
+// has not loaded this one: the question loads none.
+func (e Endpoint) Context(ctx context.Context, model string) int64 {
 	e.URL = strings.TrimSuffix(strings.TrimSuffix(e.URL, "/"), "/v1")
-	body, err := e.call(ctx, http.MethodGet, "/props", nil)
+	body, err := e.call(ctx, http.MethodGet, "/props?autoload=false&model="+url.QueryEscape(model), nil)
 	var got struct {
 		Settings struct {
 			Context int64 `json:"n_ctx"`

@@ -65,12 +65,6 @@ func Hooks(text []byte, known []string) (hooks []Hook, left []string, err error)
 					left = append(left, fmt.Sprintf("has a hook at %s that is left out: %s", event, why))
 					continue
 				}
-				if same := slices.IndexFunc(hooks, func(o Hook) bool {
-					return o.Event == event && o.Matcher == one.Matcher && o.Command == one.Command && o.If != one.If
-				}); same >= 0 {
-					left = append(left, fmt.Sprintf("has a hook at %s that is left out: another one runs %q there, with another if", event, one.Command))
-					continue
-				}
 				if why := one.tell(); why != "" {
 					left = append(left, fmt.Sprintf("has a hook at %s %s", event, why))
 				}

@@ -6,6 +6,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func decode(text []byte, into any) error {
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &typed):
-		at, err = typed.Offset, fmt.Errorf("%s is a %s, which is not what that field holds", typed.Field, typed.Value)
+		at, err = typed.Offset, fmt.Errorf("%s is of the type %s, which aisync does not read there", cmp.Or(typed.Field, "the document"), typed.Value)
 	}
 	at = min(at, int64(len(text)))
 	return fmt.Errorf(":%d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)

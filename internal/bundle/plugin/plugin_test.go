@@ -15,7 +15,7 @@ func TestHooks(t *testing.T) {
 		"PostToolUse": [
 			{"matcher": ".*", "hooks": [{"command": "c"}]},
 			{"matcher": "mcp__x__.*", "hooks": [{"command": "d"}]},
-			{"hooks": [{"command": "e", "if": "Bash(git push:*)"}, {"type": "prompt", "prompt": "f"}, {"command": ""}, {"command": "${extensionPath}/x"}]}],
+			{"hooks": [{"command": "e", "if": "Bash(git push:*)"}, {"command": "e", "if": "Bash(gt submit:*)"}, {"type": "prompt", "prompt": "f"}, {"command": ""}, {"command": "${extensionPath}/x"}]}],
 		"Elicitation": [{"hooks": [{"command": "g"}]}]}}`), events)
 	if err != nil {
 		t.Fatal(err)
@@ -25,6 +25,7 @@ func TestHooks(t *testing.T) {
 		{Event: "PostToolUse", Command: "c"},
 		{Event: "PostToolUse", Command: "d", Matcher: "mcp__x__.*", Runtimes: claude},
 		{Event: "PostToolUse", Command: "e", If: "Bash(git push:*)", Runtimes: claude},
+		{Event: "PostToolUse", Command: "e", If: "Bash(gt submit:*)", Runtimes: claude},
 		{Event: "PreToolUse", Command: "a", Tools: []string{"edit"}, Timeout: 1, Matcher: "Edit|Write"},
 		{Event: "SessionStart", Command: "b", Matcher: "startup|clear"},
 	}
@@ -39,7 +40,7 @@ func TestHooks(t *testing.T) {
 			t.Errorf("%q is missing in %q", why, left)
 		}
 	}
-	if len(left) != 7 {
+	if len(left) != 8 {
 		t.Errorf("%d hooks are left out: %q", len(left), left)
 	}
 }

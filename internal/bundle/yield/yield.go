@@ -275,7 +275,7 @@ func (s Spec) next(t *bundle.Tree, what string) string {
 	}
 	plugins, _ := t.Plugins() // one that cannot be read names none
 	for _, p := range plugins {
-		if p.Fault == "" {
+		if p.Fault == "" && p.Path != "." { // the source itself
 			market := t.Name
 			if s.Unwritten {
 				market = shellquote.Terminal(bundle.ShortAddress(t.URL))

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -79,6 +80,23 @@ func variants(entries []Entry) []Variant {
 		}
 		out = append(out, v)
 	}
+	return out
+}
+
+// projectors returns the projectors among entries, F16 first, which every machine
+// computes with and which loses little, then the largest.
+func projectors(entries []Entry) (out []Variant) {
+	for _, e := range entries {
+		if base := strings.ToLower(path.Base(e.Path)); strings.Contains(base, "mmproj") && strings.HasSuffix(base, ".gguf") {
+			out = append(out, Variant{Quant: QuantOf(e.Path), Files: []Entry{e}})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Variant) int {
+		if (a.Quant == "F16") != (b.Quant == "F16") {
+			return map[bool]int{true: -1, false: 1}[a.Quant == "F16"]
+		}
+		return cmp.Compare(b.Size(), a.Size())
+	})
 	return out
 }
 

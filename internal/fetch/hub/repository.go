@@ -17,6 +17,8 @@ type Repository struct {
 	License  string // "" if the endpoint names none
 	Gated    bool   // its files need an account that accepted its terms
 	Variants []Variant
+
+	Projectors []Variant // that show its models pictures, the best first
 }
 
 // Terms is the page on which an account accepts the terms of a repository.
@@ -74,7 +76,7 @@ func (c Client) repository(ctx context.Context, repo, rev string) (Repository, e
 		r.Name = a.ID
 	}
 	entries, err := c.tree(ctx, r.Name, r.Commit)
-	r.Variants = variants(entries)
+	r.Variants, r.Projectors = variants(entries), projectors(entries)
 	return r, err
 }
 

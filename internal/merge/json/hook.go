@@ -54,7 +54,7 @@ func (d *doc) hook(event *hujson.Array, k leaf.Key) (hookPlace, error) {
 			if err != nil {
 				return place, err
 			}
-			if id, err := leaf.HookOf(c); err == nil && id.Type == k.Hook.Type && id.Command == k.Hook.Command {
+			if id, err := leaf.HookOf(c); err == nil && id.Is(k.Hook) {
 				return hookPlace{group: gi, value: g, array: &o.Members[at].Value, at: at, hook: hi}, nil
 			}
 		}

@@ -18,6 +18,12 @@ func hook(event, matcher, command string) leaf.Op {
 		Value: leaf.Value(`{"type":"command","command":` + string(leaf.Quote(command)) + `,"timeout":30}`)}
 }
 
+// guard is a hook that differs from others only in its condition.
+func guard(condition string) leaf.Op {
+	return leaf.Op{Key: leaf.HookKey("/hooks/PostToolUse", leaf.HookID{Type: "command", Command: "log.sh", If: condition}),
+		Value: leaf.Value(`{"type":"command","command":"log.sh","if":` + string(leaf.Quote(condition)) + `}`)}
+}
+
 var ops = []leaf.Op{
 	{Key: "/mcpServers/notes", Value: leaf.Value(`{"command":"npx","args":["-y","notes"],"env":{}}`)},
 	{Key: "/mcpServers/files", Value: leaf.Value(`{"type":"http","url":"http://127.0.0.1:1/"}`)},
@@ -34,6 +40,8 @@ var ops = []leaf.Op{
 	hook("PostToolUse", "", "log.sh"),
 	hook("Stop", "", "bell.sh"),
 	hook("Stop", "Bash", "bell.sh"),
+	guard("Bash(git commit:*)"),
+	guard("Bash(git push:*)"),
 }
 
 var docs = []string{

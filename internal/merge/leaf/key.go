@@ -146,8 +146,8 @@ func (k Key) checkValue(v Value) error {
 			return fmt.Errorf("value of leaf %s is %s; want %s", k.Name, c, k.want(c))
 		}
 	case KindHook:
-		if h, err := HookOf(c); err != nil || h.Type != k.Hook.Type || h.Command != k.Hook.Command {
-			return fmt.Errorf("value of leaf %s is %s; want the hook object with that type and command", k.Name, c)
+		if h, err := HookOf(c); err != nil || !h.Is(k.Hook) {
+			return fmt.Errorf("value of leaf %s is %s; want the hook object with that type, command and if", k.Name, c)
 		}
 	case KindBlock:
 		if c[0] != '"' {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/internal/advice"
@@ -19,18 +20,21 @@ var ErrCancelled = errors.New("cancelled: nothing was changed")
 
 // Ask asks a question on stderr and reads the answer. Anything but y or yes is no;
 // the end of input is an error.
-func (a *App) Ask(question string) (bool, error) {
-	fmt.Fprintf(a.Err, "%s [y/N] ", question)
+func (a *App) Ask(question string) (bool, error) { return a.ask(question, "[y/N]", "y", "yes") }
+
+// AskForYes is Ask, except that an empty line is yes.
+func (a *App) AskForYes(question string) (bool, error) {
+	return a.ask(question, "[Y/n]", "", "y", "yes")
+}
+
+func (a *App) ask(question, answers string, yes ...string) (bool, error) {
+	fmt.Fprintf(a.Err, "%s %s ", question, answers)
 	line, err := readLine(a.Input())
 	if err != nil {
 		fmt.Fprintln(a.Err)
 		return false, err
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
+	return slices.Contains(yes, strings.ToLower(strings.TrimSpace(line))), nil
 }
 
 // Choose asks a question with several answers, each of which may be typed by its

@@ -168,6 +168,12 @@ func summarize(a *cli.App, p *reconcile.Plan, res reconcile.Result) {
 		line += " Of these, " + files + "."
 	}
 	a.Printf("%s\n", line)
+	if slices.ContainsFunc(p.Changes, func(c reconcile.Change) bool {
+		at := c.Target.Resource.Address
+		return at.Kind() == "service" && c.Action == reconcile.Create && slices.Contains(res.Done, at)
+	}) {
+		a.Hint("To have a llama-server read what programs send before your first question: aisync services warm")
+	}
 	if res.ID != "" {
 		a.Hint("To undo it: aisync rollback %s", res.ID)
 	}

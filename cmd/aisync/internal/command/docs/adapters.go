@@ -23,11 +23,15 @@ scope. To describe another program, add an entry to ` + "`catalog: runtimes`" + 
 [spec.md](spec.md). ` + "`aisync runtimes matrix`" + ` prints this table, ` + "`aisync runtimes show ID`" + `
 the whole entry of a program.
 
-- **proved**: tested with the program. ` + "`make test-runtimes`" + ` starts the version
+- **run**: seen with the program. ` + "`make test-runtimes`" + ` starts the version
   named below without a network and checks what it sends to its model.
-- **written**: aisync writes it as the program's documentation says; not tested with
+- **parsed**: the program's own parser or schema, out of its package, takes it.
+- **documented**: aisync writes it as the program's documentation says; not tried with
   the program.
 - **manual**: you must do it yourself. The plan says so wherever a spec asks for it.
+
+A program of which all is documented and nothing was tried is *experimental*: a spec
+that names it says ` + "`experimental: true`" + `.
 
 Where user and project scope differ, the user's comes first.
 
@@ -65,6 +69,9 @@ func adapterSection(b *strings.Builder, r spec.Runtime) {
 	if r.Command != "" {
 		fmt.Fprintf(b, ", program `%s`", r.Command)
 	}
+	if r.Experimental {
+		b.WriteString("; experimental")
+	}
 	fmt.Fprintf(b, "; hooks: %s", r.Hooks)
 	if r.Local {
 		b.WriteString("; uses the host's endpoint")
@@ -73,7 +80,7 @@ func adapterSection(b *strings.Builder, r spec.Runtime) {
 		fmt.Fprintf(b, "; needs an endpoint that speaks %s", strings.Join(r.APIs, " or "))
 	}
 	if proof, ok := catalog.ProofOf(r.ID); ok {
-		fmt.Fprintf(b, "; proved with version %s", proof.Version)
+		fmt.Fprintf(b, "; run with version %s, %s", proof.Version, proof.Date)
 	}
 	b.WriteString(".")
 	if r.Homepage != "" {

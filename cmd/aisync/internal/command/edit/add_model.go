@@ -26,8 +26,10 @@ import (
 
 // modelFlags are the fields of a model as flags.
 type modelFlags struct {
-	name, quant, fit string
-	context          int
+	name, quant, fit, draft string
+	context                 int
+	withoutProjector        bool
+	projector               string // the ID of its entry
 }
 
 func addModelCommand(a *cli.App) *cobra.Command {
@@ -49,7 +51,8 @@ elsewhere, which also gets an entry in the spec's own catalog, and a pin:
 Without QUANT it takes Q4_K_M as ollama and llama.cpp do, else the best that
 fits this machine. --quant auto writes all that the repository has, and the best
 that fits is chosen and pinned. For a model of the catalog with several
-quantizations that is the default.`,
+quantizations that is the default. A projector of the repository (mmproj) becomes
+a model of its own, which the model names.`,
 		Example:     "  $ aisync add model qwen3-coder-30b --context 32768\n  $ aisync add model unsloth/Qwen3-8B-GGUF:Q5_K_M\n  $ aisync add model ollama:qwen3:8b --name small",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the name"),
@@ -62,6 +65,8 @@ quantizations that is the default.`,
 	cmd.Flags().StringVar(&m.name, "name", "", "call a model from elsewhere `ID` in the spec (default: by its name there)")
 	cmd.Flags().StringVar(&m.quant, "quant", "", "`NAME` of a quantization, or auto")
 	cmd.Flags().IntVar(&m.context, "context", 0, "plan its memory for a context of `TOKENS`")
+	cmd.Flags().StringVar(&m.draft, "draft", "", "let the model `ID` guess its next tokens")
+	cmd.Flags().BoolVar(&m.withoutProjector, "no-mmproj", false, "leave out the projector that shows it pictures")
 	cmd.Flags().StringVar(&m.fit, "fit", "", "`ignore`: do not warn if it does not fit")
 	return cmd
 }
@@ -112,12 +117,23 @@ func addModel(ctx context.Context, a *cli.App, f EditFlags, m modelFlags, name s
 	if err != nil {
 		return err
 	}
+	ids := []string{id}
+	if found.Projector != nil && !m.withoutProjector {
+		m.projector, err = e.putEntry(modelsource.Entry{Model: *found.Projector}, id+"-mmproj")
+		if err != nil {
+			return err
+		}
+		if err := e.Put("model "+m.projector, false, "{}", "models", m.projector); err != nil {
+			return err
+		}
+		ids = append(ids, m.projector)
+	}
 	m.quant = found.Quant
 	if err := e.putModel(id, m); err != nil {
 		return err
 	}
 	e.Notes = append(e.Notes, found.Notes...)
-	return e.finishModel(ctx, k, s, id)
+	return e.finishModels(ctx, k, s, ids)
 }
 
 // putModel adds the model id of the catalog to the host.
@@ -135,8 +151,9 @@ func (e *Editing) putModel(id string, m modelFlags) error {
 			q = "auto"
 		}
 	}
-	value := edit.Struct(edit.Text("quant", q), edit.Number("context", m.context), edit.Text("fit", m.fit))
-	return e.Put("model "+id, m.quant != "" || m.context != 0 || m.fit != "", value, "models", id)
+	value := edit.Struct(edit.Text("quant", q), edit.Number("context", m.context), edit.Text("fit", m.fit),
+		edit.Text("mmproj", m.projector), edit.Text("draft", m.draft))
+	return e.Put("model "+id, m.quant != "" || m.context != 0 || m.fit != "" || m.draft != "", value, "models", id)
 }
 
 // putEntry adds an entry to the catalog of the spec, under the ID name or the
@@ -196,9 +213,9 @@ func modelText(m spec.Model) string {
 	return edit.Struct(edit.Text("license", m.License), edit.Field{Name: "quants", Value: edit.Struct(quants...)})
 }
 
-// finishModel finishes an edit that named the model id, which is pinned with it where
-// the network is there. Nothing is written where its host refuses it.
-func (e *Editing) finishModel(ctx context.Context, k Kind, s *stack.Session, id string) error {
+// finishModels finishes an edit that named models, which are pinned with it where the
+// network is there. Nothing is written where their host refuses one.
+func (e *Editing) finishModels(ctx context.Context, k Kind, s *stack.Session, ids []string) error {
 	if _, err := e.Check(ctx, k); err != nil {
 		return err
 	}
@@ -207,13 +224,15 @@ func (e *Editing) finishModel(ctx context.Context, k Kind, s *stack.Session, id 
 		return e.finish(ctx, k)
 	}
 	r.Spec, r.Catalog = e.after, catalog.With(e.after.Catalog)
-	m, _ := r.Catalog.Model(id)
-	i := slices.IndexFunc(e.after.Host.Models, func(u spec.ModelUse) bool { return u.ID == id })
-	if i < 0 {
-		return errors.New("the host does not have the model")
-	}
-	if _, _, err := r.Model(ctx, e.after.Host.Models[i], m); err != nil {
-		return fmt.Errorf("nothing was written: model %q: %w", id, stack.AdvisePin(err))
+	for _, id := range ids {
+		m, _ := r.Catalog.Model(id)
+		use := e.after.Host.Model(id)
+		if use.ID == "" {
+			return errors.New("the host does not have the model")
+		}
+		if _, _, err := r.Model(ctx, use, m); err != nil {
+			return fmt.Errorf("nothing was written: model %q: %w", id, stack.AdvisePin(err))
+		}
 	}
 	return e.finishPinned(ctx, k, s, r)
 }

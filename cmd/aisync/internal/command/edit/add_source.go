@@ -170,7 +170,7 @@ func (e *Editing) putSource(ctx context.Context, w wanted, sources *bundle.Sourc
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", w.text, err)
 	}
-	if w.pick != nil && len(w.pick.Native) > 0 {
+	if w.pick.Whole() {
 		if _, _, err := tree.Whole(); err != nil || w.pick.Parts() > 0 {
 			return "", cmp.Or(err, fmt.Errorf("%s is a part of a plugin by its marketplace, which claude could load whole alone; leave out --native", w.text))
 		}
@@ -215,7 +215,7 @@ func (e *Editing) extend(w wanted, had spec.Source, at []string, pos spec.Positi
 	switch {
 	case had.Pick != nil && !slices.Equal(had.Pick.Runtimes, runtimes) || had.Pick == nil && len(runtimes) > 0:
 		return advice.New(fmt.Errorf("source %s is there for other runtimes: %s", had.Name, pos), "change it there, or give this one another name, with --name")
-	case w.pick != nil && len(w.pick.Native) > 0 && (had.Pick == nil || len(had.Pick.Native) == 0):
+	case w.pick.Whole() && !had.Pick.Whole():
 		return advice.New(fmt.Errorf("source %s is there, translated for every program: %s", had.Name, pos), "change it there, with native: [\"claude\"]")
 	case had.Pick.Parts() == 0:
 		e.there("all of source "+had.Name, pos)

@@ -65,7 +65,7 @@ var kinds = []Kind{
 	}},
 	{"plugin", false, func(s *spec.Spec, where stack.Scope) (out []listed) {
 		for _, src := range sourcesIn(s, where) {
-			if src.From != "" || bundle.Remote(src.URL) && (src.Pick.Parts() == 0 || src.Pick.Parts() > len(src.Pick.Skills)) {
+			if src.From != "" || (src.Pick.Parts() == 0 || src.Pick.Parts() > len(src.Pick.Skills)) && (bundle.Remote(src.URL) || takenWhole(s, where, src.Name)) {
 				out = append(out, listed{name: src.Name, path: []string{sourcesField(where), src.Name}, pos: src.Pos, source: src.Name, also: src.From})
 			}
 		}
@@ -95,6 +95,22 @@ var kinds = []Kind{
 		}
 		return out
 	}},
+}
+
+// takenWhole reports whether a spec takes nothing of a source but all of its top, as
+// add plugin writes it of a folder.
+func takenWhole(s *spec.Spec, where stack.Scope, source string) bool {
+	if where == stack.ScopeHost {
+		return true
+	}
+	whole := false
+	for _, r := range slices.Concat(s.Project.Bundles, s.Project.Teams) {
+		if r.Source == source && r.Name != "." {
+			return false
+		}
+		whole = whole || r.Source == source
+	}
+	return whole
 }
 
 // sourcesIn returns the sources of a spec, and sourcesField the field that has them.

@@ -57,6 +57,10 @@ func (e *Editing) narrow(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("%q may be %s//%s or %s//%s; name one of them", termtext.Safe(skill), holders[0].Name, skill, holders[1].Name, skill)
 	}
 	src := holders[0]
+	if src.Pick.Whole() {
+		return false, advice.New(fmt.Errorf("source %s is native for %s, which loads all of it: %s", src.Name, strings.Join(src.Pick.Native, ", "), src.Pos),
+			"take out native there first, or remove all of it: aisync remove plugin "+src.Name)
+	}
 	left := slices.DeleteFunc(slices.Clone(skills), func(s string) bool { return s == skill })
 	if src.Pick.Parts() == 0 {
 		err = e.nameRest(src, tree, left, others)
@@ -84,15 +88,18 @@ func (e *Editing) nameRest(src spec.Source, tree *bundle.Tree, left []string, ot
 	fields := map[string]string{"command": "commands", "subagent": "agents", "hook": "hooks", "MCP server": "servers"}
 	rest := []edit.Field{edit.Texts("skills", left)}
 	for _, h := range others {
-		if fields[h.What] == "" && h.What != "plugin" && h.What != "rule" {
-			return advice.New(fmt.Errorf("source %s also has %s, which no list of skills may go with: %s", src.Name, h.What, src.Pos), "name the bundles of it that you want there")
+		switch {
+		case h.What == "rule":
+			return onlyWhole(src, "rules")
+		case fields[h.What] == "" && h.What != "plugin":
+			return advice.New(fmt.Errorf("source %s also has %ss, which no list of skills may go with: %s", src.Name, h.What, src.Pos), "name the bundles of it that you want there")
 		}
 		if fields[h.What] != "" {
 			rest = append(rest, edit.Texts(fields[h.What], []string{"*"}))
 		}
 	}
 	if top, err := tree.Top(); err != nil || len(top.Neutral.Permissions)+len(top.Neutral.Ignored) > 0 {
-		return advice.New(fmt.Errorf("source %s also has permissions or ignored files, which it gives only as a whole: %s", src.Name, src.Pos), "leave it, or remove it with: aisync remove plugin "+src.Name)
+		return onlyWhole(src, "permissions or ignored files")
 	}
 	if len(left) == 0 && len(rest) == 1 {
 		return advice.Command(fmt.Errorf("source %s has nothing else: %s", src.Name, src.Pos), "aisync remove plugin "+src.Name)
@@ -113,6 +120,11 @@ func (e *Editing) nameRest(src spec.Source, tree *bundle.Tree, left []string, ot
 		}
 	}
 	return nil
+}
+
+// onlyWhole is the error of a source with parts that no pattern takes.
+func onlyWhole(src spec.Source, parts string) error {
+	return advice.New(fmt.Errorf("source %s also has %s, which come only with all of it: %s", src.Name, parts, src.Pos), "leave it, or remove all of it: aisync remove plugin "+src.Name)
 }
 
 // namePatterns names the skills that are left of the patterns that match skill.

@@ -23,12 +23,14 @@ import (
 	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
 )
 
 // launchFlags holds the flags of launch.
 type launchFlags struct {
 	runtime, id, recover                              string
 	attach, list, helper, print, noTmux, fresh, typed bool
+	goOn                                              bool
 }
 
 // The values of --id and --recover when given without one.
@@ -51,7 +53,9 @@ The first agent in a project is the primary: it has no id, and its session file
 is .ai/session-context.org. Every other agent, and one started with --id, gets
 an id, HOST.PROJECT.RUNTIME.1f3a, and a separate session file; --helper makes it
 a helper, helper-1f3a. If the last session did not end, launch asks whether to
-resume it. The program reads its identity from AI_AGENT_ID, AI_RUNTIME,
+resume it. --continue briefs the new agent on the work of the last one, in
+.ai/brief.md: its session file, its last turns where Claude Code or Codex keeps
+them, git's changes, claims and tasks; and it names the unfinished step. The program reads its identity from AI_AGENT_ID, AI_RUNTIME,
 AI_PROJECT_DIR, AI_SESSION_CONTEXT, AI_HELPER, AI_MODEL and PI_ENSEMBLE_AGENT.
 
 --runtime takes a runtime, a service of the host, a model that a service serves,
@@ -59,6 +63,13 @@ or local-WORDS for the only model with these words in its name: local-qwen30b is
 qwen3-coder-30b. The default comes from .ai/runtime.toml, the project's spec,
 the host's spec, or ~/.config/rulesets/runtime.toml, in this order; else it is
 claude.
+
+Before it starts a program, launch looks for 2 seconds at most whether the server
+of that program answers: its maker's, or the service to which the spec points it.
+It offers to start a service that does not run, waits for one that loads its
+model, and offers a program of this machine in place of one that reaches nothing.
+Without a terminal it ends with what to type, and exit code 7 where a network is
+missing. --offline looks at services of this machine alone.
 
 The agent runs in a tmux window: of the tmux you are in, else of the session ai,
 which launch shows. Arguments after -- go to the program.`,
@@ -88,6 +99,7 @@ which launch shows. Arguments after -- go to the program.`,
 	fs.StringVar(&f.recover, "recover", "", "resume the session that did not end; of several, that of `ID` or primary")
 	fs.Lookup("recover").NoOptDefVal = lastSession
 	fs.BoolVar(&f.fresh, "fresh", false, "start a new session, and archive the session files of agents that did not end")
+	fs.BoolVar(&f.goOn, "continue", false, "go on with the work of the last agent here, whichever program it was")
 	fs.BoolVar(&f.attach, "attach", false, "start nothing: show the agent's window")
 	fs.BoolVar(&f.list, "list-runtimes", false, "start nothing: list the values of --runtime")
 	fs.BoolVar(&f.print, "print", false, "start nothing: print the command and its environment")
@@ -97,6 +109,8 @@ which launch shows. Arguments after -- go to the program.`,
 	cmd.MarkFlagsMutuallyExclusive("recover", "fresh")
 	cmd.MarkFlagsMutuallyExclusive("recover", "id")
 	cmd.MarkFlagsMutuallyExclusive("recover", "helper")
+	cmd.MarkFlagsMutuallyExclusive("continue", "fresh")
+	cmd.MarkFlagsMutuallyExclusive("continue", "helper")
 	cmd.MarkFlagsMutuallyExclusive("attach", "list-runtimes", "print", "no-tmux")
 	return cmd
 }
@@ -113,12 +127,18 @@ func runLaunch(ctx context.Context, a *cli.App, f launchFlags, words, more []str
 		return err
 	}
 	l, err := Prepare(ctx, a, root, f.runtime)
+	if !f.print && (err == nil || l != nil && errors.Is(err, reconcile.ErrOffline)) {
+		l, err = reached(ctx, a, l, err)
+	}
 	if err != nil {
 		return err
 	}
 	d, err := decide(a, l, &f)
 	if err != nil {
 		return err
+	}
+	if d.Recover != nil && d.Recover.Runtime != "" && d.Recover.Runtime != l.Choice.Runtime.ID {
+		f.goOn = true // another program has not read what it goes on with
 	}
 	for _, w := range d.Warnings {
 		a.Say("aisync: %s", termtext.Safe(w))
@@ -159,6 +179,10 @@ func decide(a *cli.App, l *Launcher, f *launchFlags) (launch.Decision, error) {
 			err = nil
 		}
 		return d, err
+	}
+	if one := d.Unended(); f.goOn && len(one) == 1 {
+		f.recover = launch.NameOf(one[0])
+		return launch.Decide(l.root, now, f.ask())
 	}
 	a.Say("aisync: %s", unended(d.Unended()))
 	for _, e := range d.Unended() {

@@ -80,6 +80,9 @@ func show(a *cli.App, t launch.Tmux, id string) error {
 func windowCommand(a *cli.App, program string, l *Launcher, d launch.Decision, f launchFlags, more []string) []string {
 	words := append(append([]string{program}, windowWords(program)...), "--no-tmux", "--type", "--runtime="+l.word)
 	words = append(words, SameHost(a)...)
+	if f.goOn {
+		words = append(words, "--continue")
+	}
 	switch {
 	case d.Recover != nil && f.recover != "":
 		words = append(words, "--recover="+launch.NameOf(*d.Recover))
@@ -164,6 +167,13 @@ func runAgent(ctx context.Context, a *cli.App, l *Launcher, d launch.Decision, f
 		if err := launch.Clear(l.root, d, cli.Now()); err != nil {
 			return err
 		}
+	}
+	if f.goOn {
+		b := briefOf(ctx, a, l, d)
+		if err := b.Write(l.root); err != nil {
+			return err
+		}
+		d.Brief = b.Opening()
 	}
 	s := launch.Plan(l.root, d, l.Choice, l.Program, more)
 	r := launch.Runner{

@@ -90,19 +90,14 @@ func modelsFit(ctx context.Context, a *cli.App, id string, tokens int64) error {
 	if err != nil {
 		return err
 	}
-	served, all := r.ServiceLoads(), hosts.Fit(servedLoads(r), f)
+	all := hosts.Fit(servedLoads(r), f)
 	var absent int64
 	for _, x := range r.AllChosen() {
 		name := x.Use.ID
 		if id != "" && name != id {
 			continue
 		}
-		l := x.Load()
-		if i := slices.IndexFunc(served, func(s hosts.Load) bool { return s.Model == name }); i >= 0 {
-			quants := l.Quants
-			l = served[i]
-			l.Name, l.Quants = name, quants
-		}
+		l := r.LoadOf(x)
 		if tokens > 0 {
 			l.Context = tokens
 		}
@@ -280,5 +275,8 @@ func sayAdvice(a *cli.App, v hosts.Verdict) {
 	}
 	for _, x := range v.Advice {
 		a.Printf("    would make it fit: %s\n", termtext.Safe(x.Text))
+	}
+	if v.Level == hosts.No && len(v.Advice) == 0 {
+		a.Printf("    no smaller quantization, cache or context makes it fit: take a smaller model; aisync models fit qwen3-8b judges one of the catalog\n")
 	}
 }

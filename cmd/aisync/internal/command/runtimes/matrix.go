@@ -12,6 +12,10 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
+// matrixVersion is the format_version of runtimes matrix and show: in 1 the levels
+// had other names.
+const matrixVersion = "2.0"
+
 // matrixDoc is runtimes matrix --json; see docs/json.md.
 type matrixDoc struct {
 	FormatVersion string      `json:"format_version"`
@@ -21,7 +25,8 @@ type matrixDoc struct {
 
 type matrixRow struct {
 	ID      string                   `json:"id"`
-	Version string                   `json:"proved_version,omitempty"` // of the tested program
+	Version string                   `json:"run_version,omitempty"` // of the program that was run
+	Date    string                   `json:"run_date,omitempty"`
 	User    map[string]catalog.Level `json:"user"`
 	Project map[string]catalog.Level `json:"project"`
 }
@@ -30,10 +35,10 @@ func runtimesMatrixCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "matrix",
 		Short: "print which part of a spec reaches which runtime, and how it was tested",
-		Long: `Prints a table of runtimes and parts of a spec. proved: tested with the program,
-in the version that --json names; written: aisync writes it as the program's
-documentation says; manual: you must do it yourself. Where host and project
-differ, the host's comes first.`,
+		Long: `Prints a table of runtimes and parts of a spec. run: seen with the program, in
+the version that --json names; parsed: its own parser takes it; documented: aisync
+writes it as the program's documentation says; manual: you must do it yourself.
+Where host and project differ, the host's comes first.`,
 		Example:     "  $ aisync runtimes matrix",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
@@ -67,10 +72,10 @@ differ, the host's comes first.`,
 }
 
 // matrixWidth is how many columns the table takes.
-const matrixWidth = 178
+const matrixWidth = 206
 
-// printNarrow prints the matrix as a list: what is proved for a runtime, what is
-// written, and so on.
+// printNarrow prints the matrix as a list: what was run for a runtime, what is
+// documented, and so on.
 func printNarrow(a *cli.App, runtimes []spec.Runtime) error {
 	t := a.Table()
 	for _, r := range runtimes {
@@ -105,13 +110,13 @@ func Cell(p catalog.Part, r spec.Runtime) string {
 }
 
 func matrixOf(runtimes []spec.Runtime) matrixDoc {
-	doc := matrixDoc{FormatVersion: cli.ViewVersion, Parts: []string{}, Runtimes: []matrixRow{}}
+	doc := matrixDoc{FormatVersion: matrixVersion, Parts: []string{}, Runtimes: []matrixRow{}}
 	for _, p := range catalog.Parts() {
 		doc.Parts = append(doc.Parts, p.Name)
 	}
 	for _, r := range runtimes {
 		proof, _ := catalog.ProofOf(r.ID)
-		row := matrixRow{r.ID, proof.Version, map[string]catalog.Level{}, map[string]catalog.Level{}}
+		row := matrixRow{r.ID, proof.Version, proof.Date, map[string]catalog.Level{}, map[string]catalog.Level{}}
 		for _, p := range catalog.Parts() {
 			row.User[p.Name], _ = p.User(r)
 			if !p.UserOnly {

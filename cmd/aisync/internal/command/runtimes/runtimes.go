@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema"
@@ -105,6 +106,7 @@ type runtimeDoc struct {
 	Name    string   `json:"name"`
 	Command string   `json:"command,omitempty"`
 	Program string   `json:"program,omitempty"` // its path
+	Version string   `json:"version,omitempty"` // as its files tell it
 	Wanted  []string `json:"wanted"`
 	From    string   `json:"from"`
 	Hooks   string   `json:"hooks"`
@@ -112,8 +114,12 @@ type runtimeDoc struct {
 }
 
 func (k *lineup) doc(r spec.Runtime) runtimeDoc {
+	version := ""
+	if at := k.facts.Programs[r.Command]; at != "" {
+		version = hosts.ProgramVersion(at)
+	}
 	return runtimeDoc{
-		ID: r.ID, Name: cmp.Or(r.DisplayName, r.ID), Command: r.Command, Program: k.facts.Programs[r.Command],
+		ID: r.ID, Version: version, Name: cmp.Or(r.DisplayName, r.ID), Command: r.Command, Program: k.facts.Programs[r.Command],
 		Wanted: k.wanted(r.ID), From: k.from(r), Hooks: r.Hooks, MCP: r.MCPSupport,
 	}
 }

@@ -52,7 +52,7 @@ runtimes/ID.toml in a bundle source.`,
 				_, err := a.Out.Write(manifest.Of(r).Format())
 				return err
 			}
-			doc := runtimeShowDoc{cli.ViewVersion, k.doc(r), matrixOf([]spec.Runtime{r}).Runtimes[0], catalog.Entry(r)}
+			doc := runtimeShowDoc{matrixVersion, k.doc(r), matrixOf([]spec.Runtime{r}).Runtimes[0], catalog.Entry(r)}
 			if a.Flags.JSON {
 				return a.WriteJSON(doc)
 			}
@@ -93,8 +93,42 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	if doc.Program != "" {
+		a.Printf("\n%s", ageText(r, doc.Version))
+	}
 	a.Printf("\n%s", entryText(r))
 	return nil
+}
+
+// ageText says how the installed version relates to the one that was run, and to the
+// ranges of the entry.
+func ageText(r spec.Runtime, version string) string {
+	if version == "" {
+		return "Its version is not known: its files do not tell it, and this command starts nothing.\n"
+	}
+	by := map[string][]string{}
+	var order []string
+	for _, s := range catalog.Compare(r, version) {
+		key := string(s.Age)
+		switch {
+		case s.Age == catalog.OutOfSpan:
+			key = "outside " + s.Facts.Versions + ", for which aisync writes"
+			if s.Facts.Says != "" {
+				key += " (" + s.Facts.Says + ")"
+			}
+		case s.Run != "" && s.Age != catalog.AsRun:
+			key += ", " + s.Run
+		}
+		if by[key] == nil {
+			order = append(order, key)
+		}
+		by[key] = append(by[key], s.Part)
+	}
+	text := "Version " + termtext.Safe(version) + " is installed.\n"
+	for _, key := range order {
+		text += "  " + termtext.Safe(key) + ": " + strings.Join(by[key], ", ") + "\n"
+	}
+	return text
 }
 
 // entryText returns r as an entry of a host's spec.

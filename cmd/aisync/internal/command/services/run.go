@@ -64,6 +64,19 @@ func defined(w *stack.View, s spec.Service) bool {
 	return err == nil
 }
 
+// Start starts a service as last applied, and waits for it as an apply does.
+func Start(ctx context.Context, a *cli.App, name string) error {
+	w, list, err := theseServices(ctx, a, []string{name})
+	if err != nil {
+		return err
+	}
+	c, err := w.Services.Controller(list[0].Scope == "system")
+	if err != nil {
+		return err
+	}
+	return begin(ctx, w, c, list[0], false)
+}
+
 func servicesStartCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "start NAME...",

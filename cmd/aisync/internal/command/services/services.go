@@ -250,7 +250,12 @@ func sayService(ctx context.Context, a *cli.App, w *stack.View, d serviceDoc) {
 	if err != nil {
 		return
 	}
-	for i, text := range service.LastLines(ctx, c, d.Name, 8) {
+	_, why, lines := service.Why(ctx, c, control.State{Name: d.Name, Ended: d.Ended})
+	if d.State == string(control.Running) {
+		why = "" // of the run before
+	}
+	line("ended", strings.Trim(d.Ended+"; "+termtext.Safe(why), "; "))
+	for i, text := range lines {
 		if i == 0 {
 			a.Printf("  last output\n")
 		}

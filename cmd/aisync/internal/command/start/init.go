@@ -36,8 +36,11 @@ func InitCommand(a *cli.App) *cobra.Command {
 		Use:   "init",
 		Short: "write a starter spec for this machine, or --here for a project",
 		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
-the host specs ($XDG_CONFIG_HOME/aisync): its facts, the agent programs found or
-those of --runtime, and as a comment a model that fits.
+the host specs ($XDG_CONFIG_HOME/aisync): its facts and the agent programs found,
+or those of --runtime. Where a model for coding fits memory and disk, the spec
+also has what works without a network: that model, a larger one or one for quick
+edits, their servers and the runtime that uses them. Nothing is fetched before
+you apply it. Otherwise a comment names a model that fits.
 
 --from SRC copies host specs instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
 a folder, git::URL?ref=… or the URL of an archive. It copies *.cue and
@@ -124,7 +127,15 @@ func (s *initializer) host(ctx context.Context, runtimes []string) error {
 	}
 	name := cli.NameOf(f.Hostname, "host")
 	s.next = "read and edit it, then: aisync plan"
-	if err := s.writeNew(s.places.Config, map[string][]byte{name + ".cue": hostSpec(name, f, chosen(runtimes, f), catalog.Models())}); err != nil {
+	programs := chosen(runtimes, f)
+	var stocks []hosts.Stock
+	if local := catalog.ForModels().ID; len(runtimes) == 0 || slices.Contains(runtimes, local) {
+		stocks = hosts.Stocks(catalog.Models(), f)
+		if len(stocks) > 0 {
+			programs = slices.DeleteFunc(programs, func(r spec.Runtime) bool { return r.ID == local })
+		}
+	}
+	if err := s.writeNew(s.places.Config, map[string][]byte{name + ".cue": hostSpec(name, f, programs, stocks)}); err != nil {
 		return err
 	}
 	return s.vendorSchema()

@@ -6,18 +6,20 @@ import (
 	"strconv"
 	"strings"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/schema/spec"
 )
 
-// hostSpec returns a starter spec of the machine with facts f and these
-// runtimes, with examples as comments for what aisync cannot know.
-func hostSpec(name string, f facts.Facts, runtimes []spec.Runtime, models []spec.Model) []byte {
+// hostSpec returns a starter spec of the machine with facts f, these runtimes and
+// stocks, with examples as comments for what aisync cannot know.
+func hostSpec(name string, f facts.Facts, runtimes []spec.Runtime, stocks []hosts.Stock) []byte {
 	var b strings.Builder
 	q := strconv.Quote(name)
 	fmt.Fprintf(&b, `package aisync
@@ -35,12 +37,17 @@ hosts: %s: {
 		}
 		fmt.Fprintf(&b, "\t\t%s: {} // %s\n", cli.Label(r.ID), where)
 	}
-	if len(runtimes) == 0 {
+	if len(stocks) > 0 {
+		b.WriteString(localRuntime(runtimes, f))
+	} else if len(runtimes) == 0 {
 		b.WriteString("\t\t// none found on this machine; such as:\n\t\t// claude: {install: {via: \"npm\"}}\n")
 	}
 	b.WriteString("\t}\n")
-	if len(runtimes) > 0 {
-		fmt.Fprintf(&b, "\tdefault: %s\n", strconv.Quote(runtimes[0].ID))
+	switch {
+	case len(runtimes) > 0:
+		fmt.Fprintf(&b, "\tdefault: %q\n", runtimes[0].ID)
+	case len(stocks) > 0:
+		fmt.Fprintf(&b, "\tdefault: %q\n", catalog.ForModels().ID)
 	}
 	b.WriteString(`
 	// Your own rules, skills and hooks for all of them, from a folder or a git
@@ -52,13 +59,66 @@ hosts: %s: {
 
 `)
 	fmt.Fprintf(&b, "\tstore: \"~/.local/share/llm/models\" // the folder of the models\n\n\t// %s\n", comment(memoryLine(f)))
-	if m, choice, ok := hosts.Recommend(models, f); ok {
-		fmt.Fprintf(&b, "\t// %s\n\t// models: %s: {quant: \"auto\"}\n", comment(recommendation(m, choice)), strconv.Quote(m.ID))
-	} else {
-		b.WriteString("\t// No model of the catalog fits; see aisync facts.\n")
-	}
+	b.WriteString(localModels(stocks, f))
 	b.WriteString("}\n")
 	return []byte(b.String())
+}
+
+// localRuntime returns the lines of the runtime for models, and of the program that
+// drives it, which is one of those found or is installed by npm.
+func localRuntime(runtimes []spec.Runtime, f facts.Facts) string {
+	drivers := start.Drivers(catalog.Runtimes())
+	driver := drivers[0]
+	if i := slices.IndexFunc(drivers, func(d *spec.Runtime) bool { return f.Programs[d.Command] != "" }); i >= 0 {
+		driver = drivers[i]
+	}
+	line := fmt.Sprintf("\t\t%s: {cli: %q} // %s with the models below\n", cli.Label(catalog.ForModels().ID), driver.ID, driver.DisplayName)
+	if f.Programs[driver.Command] == "" && slices.Contains(f.Managers, "npm") && !slices.ContainsFunc(runtimes, func(r spec.Runtime) bool { return r.ID == driver.ID }) {
+		line = fmt.Sprintf("\t\t%s: {install: {via: \"npm\"}} // not found on this machine\n", cli.Label(driver.ID)) + line
+	}
+	return line
+}
+
+// localModels returns what serves models without a network, or the model to begin
+// with as a comment.
+func localModels(stocks []hosts.Stock, f facts.Facts) string {
+	if len(stocks) == 0 {
+		if m, choice, ok := hosts.Recommend(catalog.Models(), f); ok {
+			return fmt.Sprintf("\t// %s\n\t// models: %s: {quant: \"auto\"}\n", comment(recommendation(m, choice)), strconv.Quote(m.ID))
+		}
+		return "\t// No model of the catalog fits; see aisync facts.\n"
+	}
+	var uses, services strings.Builder
+	var size int64
+	install := ""
+	if via := service.Installer(f); via != "" {
+		install = fmt.Sprintf(", install: {via: %q}", via)
+	}
+	for _, s := range stocks {
+		size += s.Size()
+		fmt.Fprintf(&uses, "\t\t%q: {quant: %q} // %s", s.Model.ID, s.Quant, quantity.Bytes(s.Size()))
+		if s.Quant == "auto" {
+			fmt.Fprintf(&uses, "; %s here, %s", s.Choice.Quant, comment(s.Choice.Reason))
+		}
+		uses.WriteString("\n")
+		fmt.Fprintf(&services, "\t\t%s: {kind: \"llama-server\", model: %q, port: %d", s.Service, s.Model.ID, s.Port)
+		if s.Context > 0 {
+			fmt.Fprintf(&services, ", context: %d", s.Context)
+		}
+		services.WriteString(install)
+		if s.Off {
+			services.WriteString(", enabled: false")
+		}
+		services.WriteString("}\n")
+	}
+	return fmt.Sprintf(`	// Models for work without a network, %s to fetch. Without these three
+	// fields, and local-openai above, there are none.
+	models: {
+%s	}
+	services: {
+%s	}
+	endpoint: %q
+`, quantity.Bytes(size), uses.String(), services.String(), stocks[0].Service)
 }
 
 // recommendation names the model that fits, its download size and the reason.

@@ -1,0 +1,37 @@
+package service
+
+import (
+	"strings"
+	"testing"
+)
+
+// The lines are those of llama-server b11669.
+func TestCauseOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		ended, line string
+		cause       Cause
+		clause      string
+	}{
+		"a shard that is missing": {"exit code 1", "E gguf_init_from_file: failed to open GGUF file '/m/x-00002-of-00002.gguf' (No such file or directory)", Gone, "a file of its model is not there: /m/x-00002-of-00002.gguf"},
+		"an architecture":         {"exit code 1", "E llama_model_load: error loading model: unknown model architecture: 'xlama'", TooNew, "this version of it does not know the model's architecture xlama"},
+		"a version":               {"exit code 1", "E gguf_init_from_reader: this GGUF file is version 9 but this software only supports up to version 3", TooNew, "this version of it does not know the model's format: file is version 9 but this software only supports up to version 3"},
+		"an assertion":            {"signal aborted", "./src/models/granite-hybrid.cpp:54: GGML_ASSERT(2 * n_embd == d_inner) failed", TooNew, "this version of it does not know the model's format: GGML_ASSERT(2 * n_embd == d_inner) failed"},
+		"a cache type":            {"exit code 1", "E llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=16", Argument, "it does not take an argument: q8_0 with block size 32 does not divide n_embd_head_k=16"},
+		"a device":                {"exit code 1", `error while handling argument "--device": invalid device: Vulkan0`, Argument, `it does not take an argument: "--device": invalid device: Vulkan0`},
+		"a port":                  {"exit code 1", "E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 18799", Port, "another program has its port"},
+		"memory":                  {"exit code 1", "E ggml_aligned_malloc: insufficient memory (attempted to allocate 204800.00 MB)", Memory, "it got too little memory"},
+		"killed":                  {"signal killed", "I srv  llama_server: model loaded", Killed, "it was killed, by a person or because memory ran out"},
+		"killed under systemd":    {"signal KILL", "", Killed, "it was killed, by a person or because memory ran out"},
+		"out of memory there":     {"killed: out of memory", "", Memory, "it got too little memory"},
+		"too slow to end":         {"killed: timeout", "", "", ""},
+		"no word":                 {"exit code 1", "E srv  llama_server: exiting due to model loading error", "", ""},
+	} {
+		if cause, clause := CauseOf(c.ended, strings.Split(c.line, "\n")); cause != c.cause || clause != c.clause {
+			t.Errorf("%s: %q %q, want %q %q", name, cause, clause, c.cause, c.clause)
+		}
+	}
+	lines := []string{"old", "aisync: service coder ended: exit code 1", "new", "aisync: service coder ended: exit code 2"}
+	if got := lastRun(lines); len(got) != 2 || got[0] != "new" {
+		t.Errorf("the last run wrote %q", got)
+	}
+}

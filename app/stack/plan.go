@@ -38,7 +38,7 @@ func (v *View) Plan(ctx context.Context, ask Request) (*reconcile.Plan, error) {
 	if err == nil {
 		p.Notes = append(append(p.Notes, older.Notes(func(p string) string { return v.Places.Short(v.Cwd, p) })...), v.ownLayerNote()...)
 	}
-	return p, errors.Join(err, v.hasher.err)
+	return p, errors.Join(err, v.hasher.err, v.hasher.keyErr)
 }
 
 func (v *View) input(ask Request) reconcile.Input {

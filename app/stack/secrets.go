@@ -34,6 +34,8 @@ type SecretHasher struct {
 
 	mu   sync.Mutex
 	keys map[string]string // of services, by name
+
+	keyErr error // why one of them cannot be read or stored
 }
 
 // NewSecretHasher returns a hasher that writes nothing: where no key is stored,

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -22,17 +23,20 @@ const firstKey = "0"
 
 // serviceKey returns the key that aisync makes for the service name. A session
 // stores a new one, for its owner alone; a view that only looks makes one that no
-// server will have.
-func (v *View) serviceKey(name string) (string, error) {
+// server will have. What aisync's own folder does not give or take fails the plan: a
+// service left out for it would pass for one that cannot be had.
+func (v *View) serviceKey(name string) (key string, err error) {
 	h := v.hasher
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	defer func() { h.keyErr = cmp.Or(h.keyErr, err) }()
 	if key, ok := h.keys[name]; ok {
 		return key, nil
 	}
 	at := v.Places.State.Join(spec.KeyFolder, name)
-	b, err := h.reader.ReadFile(at)
-	key := strings.TrimSpace(string(b))
+	var b []byte
+	b, err = h.reader.ReadFile(at)
+	key = strings.TrimSpace(string(b))
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("read the key of service %s: %w", name, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/app/doctor/endpoint"
+	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/command/services"
 	"aisync.dev/aisync/internal/advice"
@@ -105,7 +106,7 @@ func served(ctx context.Context, a *cli.App, l *Launcher, s spec.Service) (*Laun
 	if a.Flags.Offline && !endpoint.Loopback(url) {
 		return l, nil // nothing beyond this machine is dialled
 	}
-	at := endpoint.Endpoint{URL: url, Client: endpoint.Client(endpoint.Loopback(url))}
+	at := asked(a, s)
 	state := at.State(ctx)
 	if state == endpoint.Silent && service.Runs(s) {
 		down := advice.Command(fmt.Errorf("service %s, to which %s talks, does not run", s.Name, l.Choice.Runtime.ID), "aisync services start "+s.Name)
@@ -132,6 +133,17 @@ func served(ctx context.Context, a *cli.App, l *Launcher, s spec.Service) (*Laun
 		return instead(ctx, a, l, why, advice.Command(fmt.Errorf("%s", why), "aisync doctor"))
 	}
 	return l, nil
+}
+
+// asked is a service as requests find it, with its key. One that cannot be read is
+// left out: the server says what it does without.
+func asked(a *cli.App, s spec.Service) endpoint.Endpoint {
+	url := service.BaseURL(s)
+	at := endpoint.Endpoint{URL: url, Client: endpoint.Client(endpoint.Loopback(url))}
+	if m, err := a.Target(stack.ScopeAll); err == nil {
+		at.Header, _ = m.Access(s)
+	}
+	return at
 }
 
 // loaded waits until a server has loaded its model.

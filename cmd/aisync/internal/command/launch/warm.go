@@ -20,7 +20,6 @@ import (
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/termtext"
-	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -157,7 +156,7 @@ func (l *Launcher) warm(ctx context.Context, a *cli.App) (warmed, error) {
 	if _, err := Cleared(ctx, a, l); err != nil {
 		return w, err
 	}
-	at := endpoint.Endpoint{URL: service.BaseURL(s), Client: endpoint.Client(true)}
+	at := asked(a, s)
 	before, err := at.Slots(ctx)
 	if err != nil {
 		return w, err

@@ -26,7 +26,7 @@ func Declare(p *spec.Project) []reconcile.Declaration {
 		l.documents(at)
 		l.folder(".ai/session-context.d", at)
 		l.folder(".ai/sessions", at)
-		l.ignore("/.ai/session-context.d/", "/.ai/session-context.org", "/.ai/sessions/")
+		l.ignore("/.ai/session-context.d/", "/.ai/session-context.org", "/.ai/sessions/", "/.ai/brief.md")
 	}
 	if a := p.Agents; a.Ledger.On {
 		l.want(ledgerDir, ledger(), position(a.Ledger.Pos, a.Pos))

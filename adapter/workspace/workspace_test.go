@@ -54,7 +54,7 @@ func TestEachSystemLaysOutItsOwnFolders(t *testing.T) {
 			"file:.ai/workflows/helper-mode.org <- aisync.cue:15:3",
 			"file:.ai/workflows/startup.org <- aisync.cue:15:3",
 			"file:.ai/workflows/wrap-it-up.org <- aisync.cue:15:3",
-			`file:.gitignore <- aisync.cue:14:10 block:agents "/.ai/session-context.d/\n/.ai/session-context.org\n/.ai/sessions/"`,
+			`file:.gitignore <- aisync.cue:14:10 block:agents "/.ai/brief.md\n/.ai/session-context.d/\n/.ai/session-context.org\n/.ai/sessions/"`,
 		}},
 		"ledger and runs": {spec.Agents{Ledger: on(16), Runs: on(18), Pos: pos}, []string{
 			"dir:.ilchul local <- aisync.cue:18:3",

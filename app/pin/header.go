@@ -44,18 +44,19 @@ func ReadHeader(files ...string) (Header, error) {
 // shape returns what determines the memory of a model, whose first file is
 // pinned under name. If the model was pinned just now, shape reads its header,
 // if possible, and adds it to the pin. Of files whose digest the spec has it reads
-// the headers that are on this machine, so that all commands count the same.
-func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) *spec.Shape {
+// the headers that are on this machine, so that all commands count the same: that is
+// here, which an apply may change.
+func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q spec.Quant) (shape *spec.Shape, here bool) {
 	if use.Quant == "auto" {
 		r.mu.Lock()
 		pin, ok := r.pinned(r.Host, "quant", use.ID, r.Spec.Host.Name)
 		r.mu.Unlock()
 		if ok && pin.Values["shape"] != "" {
-			return parsedShape(pin.Values["shape"])
+			return parsedShape(pin.Values["shape"]), false
 		}
 	}
 	if name == "" {
-		return r.shapeHere(ctx, q.Files)
+		return r.shapeHere(ctx, q.Files), true
 	}
 	r.mu.Lock()
 	pin, ok := r.pinned(r.Host, "model", name, "")
@@ -63,11 +64,11 @@ func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q 
 	r.mu.Unlock()
 	switch {
 	case !ok:
-		return r.shapeHere(ctx, q.Files)
+		return r.shapeHere(ctx, q.Files), true
 	case pin.Values["shape"] != "" || !fresh:
-		return parsedShape(pin.Values["shape"])
+		return parsedShape(pin.Values["shape"]), false
 	}
-	shape := r.readShape(ctx, q.Files)
+	shape = r.readShape(ctx, q.Files)
 	if shape != nil {
 		pin.Values = maps.Clone(pin.Values)
 		pin.Values["shape"] = shape.String()
@@ -75,7 +76,7 @@ func (r *Resolver) shape(ctx context.Context, use spec.ModelUse, name string, q 
 		defer r.mu.Unlock()
 		r.replace(r.Host, pin)
 	}
-	return shape
+	return shape, false
 }
 
 // parsedShape is nil for a text that an older or newer version wrote.

@@ -19,6 +19,7 @@ type Chosen struct {
 	Quant  spec.Quant
 	Reason string
 	Shape  *spec.Shape // nil: its header is unknown
+	Here   bool        // Shape is of files on this machine: no pin has it
 }
 
 // Load is the memory that serving x takes.

@@ -43,7 +43,8 @@ func (r *Resolver) Model(ctx context.Context, use spec.ModelUse, m spec.Model) (
 			return q, reason, err
 		}
 	}
-	x := Chosen{use, m, q, reason, r.shape(ctx, use, name, q)}
+	x := Chosen{Use: use, Model: m, Quant: q, Reason: reason}
+	x.Shape, x.Here = r.shape(ctx, use, name, q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.chosen == nil {

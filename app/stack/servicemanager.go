@@ -109,6 +109,11 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 		return service.Declared{}, err
 	}
 	loads := slices.DeleteFunc(r.ServiceLoads(), func(l hosts.Load) bool { return l.Weights == 0 })
+	for i := range loads {
+		if x, ok := r.Chosen(loads[i].Model); ok && x.Here {
+			loads[i].Shape = nil // a unit is the same before its model is fetched and after
+		}
+	}
 	h := v.serviceHost(r, d, &f, lacking)
 	h.Config, h.Ollama = v.Places.ConfigHome.Dir(), v.Programs().Ollama
 	h.Waits, h.Journal, h.User, h.Self = v.Services.Waits, v.Services.journal, v.Places.UserName(v.User), v.ownProgram()

@@ -205,3 +205,14 @@ var proofs = sync.OnceValue(func() map[string]Proof {
 	}
 	return doc.Runtimes
 })
+
+// factsOf returns what r's entry says of a part, else of all; the zero value if it
+// says nothing.
+func factsOf(r spec.Runtime, part string) spec.PartFacts {
+	for _, name := range []string{part, "all"} {
+		if i := slices.IndexFunc(r.Parts, func(f spec.PartFacts) bool { return f.Part == name && f.Evidence != "" }); i >= 0 {
+			return r.Parts[i]
+		}
+	}
+	return spec.PartFacts{}
+}

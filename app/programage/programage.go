@@ -9,6 +9,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/hosts"
+	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -18,14 +19,14 @@ type Age struct {
 	Runtime spec.Runtime
 	Version string // "": its files do not tell it
 	Origin  []reconcile.Position
-	Parts   []catalog.Standing // empty where Version is unknown
+	Parts   []Standing // empty where Version is unknown
 }
 
 // Of returns the age of the program of rt, which lies at a path.
 func Of(rt spec.Runtime, at string, origin reconcile.Position) Age {
 	a := Age{Runtime: rt, Version: hosts.ProgramVersion(at), Origin: []reconcile.Position{origin}}
 	if a.Version != "" {
-		a.Parts = catalog.Compare(rt, a.Version)
+		a.Parts = Compare(rt, a.Version)
 	}
 	return a
 }
@@ -35,7 +36,7 @@ func Of(rt spec.Runtime, at string, origin reconcile.Position) Age {
 func (a Age) Misfits() (out []string) {
 	var seen []spec.PartFacts
 	for _, s := range a.Parts {
-		if s.Age != catalog.OutOfSpan || slices.Contains(seen, s.Facts) {
+		if s.Age != OutOfSpan || slices.Contains(seen, s.Facts) {
 			continue
 		}
 		seen = append(seen, s.Facts)
@@ -57,16 +58,16 @@ func (a Age) Misfits() (out []string) {
 // Lacks reports whether the installed version takes part in another form than
 // aisync writes.
 func (a Age) Lacks(part string) bool {
-	return slices.ContainsFunc(a.Parts, func(s catalog.Standing) bool { return s.Part == part && s.Age == catalog.OutOfSpan })
+	return slices.ContainsFunc(a.Parts, func(s Standing) bool { return s.Part == part && s.Age == OutOfSpan })
 }
 
 // Other returns a sentence about a version that is not the one that was run, and
 // takes everything as far as is known; "" if there is nothing to say.
 func (a Age) Other() string {
 	var parts []string
-	run, age := "", catalog.Age("")
+	run, age := "", Relation("")
 	for _, s := range a.Parts {
-		if s.Age == catalog.Newer || s.Age == catalog.Older {
+		if s.Age == Newer || s.Age == Older {
 			parts, run, age = append(parts, s.Part), s.Run, s.Age
 		}
 	}
@@ -74,8 +75,59 @@ func (a Age) Other() string {
 		return ""
 	}
 	word := "newer"
-	if age == catalog.Older {
+	if age == Older {
 		word = "older"
 	}
 	return fmt.Sprintf("%s is version %s, %s than %s, with which aisync was tried: %s", a.Runtime.Command, a.Version, word, run, strings.Join(parts, ", "))
+}
+
+// Relation is how an installed version of a program relates to what is known of a part.
+type Relation string
+
+const (
+	AsRun     Relation = "the version that was run"
+	Newer     Relation = "newer than the version that was run"
+	Older     Relation = "older than the version that was run"
+	OutOfSpan Relation = "outside the range"
+	NotRun    Relation = "not run with any version"
+)
+
+// Standing is that of one part.
+type Standing struct {
+	Part  string
+	Age   Relation
+	Run   string         // the version that was run; "" if none was
+	Facts spec.PartFacts // whose range leaves the installed version out; for OutOfSpan
+}
+
+// Compare returns how version stands to each part that reaches r in any scope.
+func Compare(r spec.Runtime, version string) (out []Standing) {
+	proof, _ := catalog.ProofOf(r.ID)
+	for _, p := range catalog.Parts() {
+		user, _ := p.User(r)
+		project, _ := p.Project(r)
+		if user == catalog.Manual && project == catalog.Manual || p.Name == "install" {
+			continue
+		}
+		s := Standing{Part: p.Name, Age: NotRun}
+		if user == catalog.Run || project == catalog.Run {
+			s.Run = proof.Version
+			switch n := versions.Compare(version, proof.Version); {
+			case n == 0:
+				s.Age = AsRun
+			case n > 0:
+				s.Age = Newer
+			default:
+				s.Age = Older
+			}
+		}
+		for _, f := range r.Parts {
+			span, err := versions.ParseRange(f.Versions)
+			if (f.Part == p.Name || f.Part == "all") && err == nil && !span.Has(version) {
+				s.Age, s.Facts = OutOfSpan, f
+			}
+		}
+		out = append(out, s)
+	}
+	return out
 }

@@ -158,6 +158,9 @@ func (j judge) harmless(o spec.Obeyed, l judgedLeaf) bool {
 	case map[string]any, []any: // empty ones
 		return is(o.Safe) || holds(o.Safe) || holds(o.Paths)
 	case string:
+		if is(o.Prompts) && !strings.Contains(v, "!{") && !strings.Contains(v, "!`") { // a model reads it
+			return true
+		}
 		if hides.MatchString(v) {
 			return false
 		}

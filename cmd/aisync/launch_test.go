@@ -67,7 +67,7 @@ func newOffice(t *testing.T, project string) office {
 		}
 	}
 	o.env = []string{
-		"HOME=" + dir + "/home", "PATH=" + dir + "/bin:" + os.Getenv("PATH"), "TMUX_TMPDIR=" + dir + "/tmux", "SHELL=/bin/sh", "TERM=screen", "LANG=C.UTF-8",
+		"HOME=" + dir + "/home", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "PATH=" + dir + "/bin:" + os.Getenv("PATH"), "TMUX_TMPDIR=" + dir + "/tmux", "SHELL=/bin/sh", "TERM=screen", "LANG=C.UTF-8",
 		"AISYNC_OFFICE=" + dir, "TMPDIR=" + dir, quickRaceExit,
 	}
 	t.Cleanup(func() {

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -49,11 +48,12 @@ func (h Host) keepSlots(u *unit, s spec.Service, inputs map[string]string) {
 	}
 }
 
-// forget removes what a service that is taken out had saved, and its key.
+// forget removes what a service that is taken out had saved. Its key stays as long as
+// the spec has the service: a rollback starts it with that.
 func (p Provider) forget(w reconcile.WriteEnv, name string) error {
 	dir, err := w.FS.Physical(SlotFolder(p.State).Join(name))
 	if err != nil {
 		return err
 	}
-	return errors.Join(slots.Forget(dir), p.forgetKey(w, name))
+	return slots.Forget(dir)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/programage"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -108,15 +109,15 @@ func ageText(r spec.Runtime, version string) string {
 	}
 	by := map[string][]string{}
 	var order []string
-	for _, s := range catalog.Compare(r, version) {
+	for _, s := range programage.Compare(r, version) {
 		key := string(s.Age)
 		switch {
-		case s.Age == catalog.OutOfSpan:
+		case s.Age == programage.OutOfSpan:
 			key = "outside " + s.Facts.Versions + ", for which aisync writes"
 			if s.Facts.Says != "" {
 				key += " (" + s.Facts.Says + ")"
 			}
-		case s.Run != "" && s.Age != catalog.AsRun:
+		case s.Run != "" && s.Age != programage.AsRun:
 			key += ", " + s.Run
 		}
 		if by[key] == nil {

@@ -1,9 +1,14 @@
 package services
 
 import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -11,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/providers/service/slots"
 )
 
@@ -39,7 +45,7 @@ func slotsCommand(a *cli.App) *cobra.Command {
 			}
 			switch args[0] {
 			case "prepare":
-				return s.Prepare()
+				return errors.Join(ensureKey(keyFile), s.Prepare())
 			case "save":
 				kept, err := s.Save(cmd.Context())
 				if kept > 0 {
@@ -62,6 +68,20 @@ func slotsCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().BoolVar(&detach, "detach", false, "return at once, and go on in the background")
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key")
 	return cmd
+}
+
+// ensureKey makes the file of a server's key where there is none: of a service that a
+// rollback has put back, the key went with it.
+func ensureKey(file string) error {
+	if _, err := os.Lstat(file); file == "" || !errors.Is(err, fs.ErrNotExist) {
+		return nil // the server says what is wrong with it
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Create(file, []byte("aisync-0-"+hex.EncodeToString(random)+"\n"), atomicfile.Options{Mode: 0o600})
 }
 
 // detached runs the command again, and does not wait for it.

@@ -20,10 +20,11 @@ func programs() []spec.Runtime {
 	return slices.DeleteFunc(catalog.Runtimes(), func(r spec.Runtime) bool { return r.Loads == nil })
 }
 
-// A program of the catalog that is started itself says what it loads.
+// A program of the catalog that is started itself says what it loads, unless aisync was
+// never tried with it.
 func TestEveryProgramSaysWhatItLoads(t *testing.T) {
 	for _, r := range catalog.Runtimes() {
-		if (r.Command == "") != (r.Loads == nil) {
+		if !r.Experimental && (r.Command == "") != (r.Loads == nil) {
 			t.Errorf("%s is started as %q, and says what it loads: %t", r.ID, r.Command, r.Loads != nil)
 		}
 	}

@@ -98,12 +98,22 @@ func Of(ctx context.Context, o Look) Brief {
 	return out
 }
 
-// Write writes the brief, readable for its user alone.
+// Write writes the brief, readable for its user alone. It follows no link out of the
+// project.
 func (b Brief) Write(root string) error {
-	if err := os.MkdirAll(filepath.Join(root, filepath.Dir(File)), 0o755); err != nil {
+	project, err := os.OpenRoot(root)
+	if err != nil {
 		return fmt.Errorf("write the brief: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(root, File), []byte(b.Text), atomicfile.Options{Survives: atomicfile.Nothing})
+	defer project.Close()
+	err = project.MkdirAll(filepath.Dir(File), 0o755)
+	if err == nil {
+		err = atomicfile.Write(File, []byte(b.Text), atomicfile.Options{Root: project, Survives: atomicfile.Nothing})
+	}
+	if err != nil {
+		return fmt.Errorf("write the brief: %w", err)
+	}
+	return nil
 }
 
 // Opening returns what the agent is told of it, on one line.

@@ -98,3 +98,26 @@ func TestBriefQuotes(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// A clone whose .ai is a link gets no file where it leads to.
+func TestBriefStaysInProject(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(root, ".ai")); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Brief{Text: "x"}).Write(root); err == nil {
+		t.Error("it was written through a link")
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("outside there are %v, %v", left, err)
+	}
+	if err := os.Remove(filepath.Join(root, ".ai")); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Brief{Text: "x"}).Write(root); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(root, File)); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

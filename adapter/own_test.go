@@ -113,7 +113,7 @@ func TestPlacesOfOwnLayer(t *testing.T) {
 	from := newOwnSources(t)
 	var table strings.Builder
 	for _, busy := range []bool{false, true} {
-		for _, rt := range catalog.Runtimes() {
+		for _, rt := range tried() {
 			for _, kind := range append(slices.Clone(bundleKinds), "mcp", "settings") {
 				d, err := layered(t, from, busy, []string{rt.ID}, func(own *spec.Project) {
 					if add := layers[kind]; add != nil {
@@ -146,12 +146,12 @@ func TestPlacesOfOwnLayer(t *testing.T) {
 // same bytes, and lies apart from it; no file of notes is among it.
 func TestOwnLayerChangesNothingOfEveryone(t *testing.T) {
 	from := newOwnSources(t)
-	for _, a := range catalog.Runtimes() {
+	for _, a := range tried() {
 		before, err := layered(t, from, true, []string{a.ID}, nil).Declare(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range catalog.Runtimes() {
+		for _, b := range tried() {
 			for _, runtimes := range [][]spec.Named{nil, {{Value: b.ID, Pos: line("aisync.local.cue", 3)}}} {
 				after, err := layered(t, from, true, []string{a.ID}, func(own *spec.Project) {
 					own.Runtimes = runtimes
@@ -195,7 +195,7 @@ func TestOwnLayerChangesNothingOfEveryone(t *testing.T) {
 func TestOwnLayerIsLoadedOnce(t *testing.T) {
 	from := newOwnSources(t)
 	takes := []string{"claude", "copilot", "cursor", "opencode", "qwen"}
-	all := catalog.Runtimes()
+	all := tried()
 	for i, a := range all {
 		for _, b := range all[i:] {
 			set := slices.Compact([]string{a.ID, b.ID})

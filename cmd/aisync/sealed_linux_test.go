@@ -42,7 +42,7 @@ var uses = []struct {
 	{"task report sealed", "X"}, {"task approve sealed --project guardrails", "X"}, {"task run-once --project guardrails --dry-run", "X"}, {"task run --project guardrails --max 1", "X"},
 	{"task retry sealed", "X"}, {"task import ../none.yaml", "X"}, {"task import gitea me/x#1", "X"}, {"task nightly", "X"}, {line: "task trees"},
 	{line: "runtimes"}, {line: "runtimes ls"}, {line: "runtimes matrix"}, {line: "runtimes show claude"}, {line: "context"}, {line: "context claude AGENTS.md"}, {line: "context --model qwen3-4b", code: "X"},
-	{line: "services"}, {line: "services ls"}, {"services status", "X"}, {"services logs coder", "X"}, {"services start coder", "X"}, {"services restart coder", "X"}, {"services stop coder", "X"}, {"services slots save none 9 1", "X"},
+	{line: "services"}, {line: "services ls"}, {"services status", "X"}, {"services logs coder", "X"}, {"services start coder", "X"}, {"services restart coder", "X"}, {"services stop coder", "X"}, {"services slots save none 9 1", "X"}, {"services warm", "X"},
 	{line: "add runtime codex"}, {line: "add mcp zz -- true"}, {"add bundle go", "X"}, {"add skill ../rulesets", "X"}, {"add plugin x@acme/none", "X"}, {"add model qwen3-4b", "X"}, {"add service zz", "X"}, {line: "remove mcp zz"}, {line: "remove runtime codex"},
 	{"remove bundle go", "X"}, {"remove skill x", "X"}, {"remove plugin x", "X"}, {"remove model qwen3-4b", "X"}, {"remove service zz", "X"}, {"lock", "X"}, {"lock --update", "X"}, {"adopt file:AGENTS.md", "X"},
 	{"import ../rulesets --to ../imported", "X"}, {"init", "X"}, {"launch nowhere", "X"}, {line: "gen-docs .."}, {"rollback --yes", "X"}, {"prune --yes", "X"}, {"destroy --scope project --yes", "X"},

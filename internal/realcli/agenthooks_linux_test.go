@@ -108,6 +108,7 @@ func eventsOf(t *testing.T, id string) []string {
 		c := p.shell(command)
 		w.call.Store(&c)
 		w.model.Take()
+		w.allows(p)
 		r := w.try(w.project, append(append(p.environ(w.model.URL), path), env...), p.ask("Use a tool.")...)
 		times.add(id, r.took)
 		t.Logf("%s: exit code %d, %.1f s\n%s", command, r.code, r.took.Seconds(), r.out)
@@ -192,6 +193,7 @@ func TestEachProgramTakesPartOnce(t *testing.T) {
 			}
 			c := p.shell("true")
 			w.call.Store(&c)
+			w.allows(p)
 			r := w.try(w.project, append(p.environ(w.model.URL), path, "NOTE_MAIL=1"), p.ask("Use a tool.")...)
 			for _, other := range everyone() {
 				_, err := os.Stat(filepath.Join(w.home, "hooks-"+other))

@@ -60,6 +60,7 @@ func TestTwoAgentsShareProject(t *testing.T) {
 		c := codex.shell(command)
 		byCodex.Store(&c)
 		w.model.Take()
+		w.allows(codex)
 		r := w.try(w.project, codex.environ(w.model.URL), codex.ask("Do it.")...)
 		var all strings.Builder
 		for _, q := range w.model.Take() {

@@ -54,6 +54,14 @@ func (w *world) hooksOfCodex() []hookOfCodex {
 	return nil
 }
 
+// allows answers what p asks its user about hooks: Codex alone does.
+func (w *world) allows(p program) {
+	w.t.Helper()
+	if p.Package.ID == "codex" {
+		w.allowHooks()
+	}
+}
+
 // allowHooks answers as a person does with /hooks: each hook that codex has may run.
 // It writes what the program itself writes then, with the program's own digests.
 func (w *world) allowHooks() {

@@ -286,9 +286,7 @@ func (w *world) question(p program, argv []string) []fakemodel.Request {
 	if w.scope.project && p.say != nil {
 		w.run(w.project, env, p.say...)
 	}
-	if p.Package.ID == "codex" {
-		w.allowHooks()
-	}
+	w.allows(p)
 	w.model.Take()
 	r := w.run(filepath.Join(w.project, w.start), env, argv...)
 	times.add(p.Package.ID, r.took)

@@ -110,7 +110,7 @@ var happenings = []struct {
 		name:  "a rule is edited, a hook is gone and a stray is there",
 		do:    `echo more >>.claude/rules/elisp.md; rm githooks/pre-commit; mkdir .claude/rules/sub; echo x >.claude/rules/sub/zz.md`,
 		drift: []string{"file:.claude/rules/elisp.md", "file:.claude/rules/sub/zz.md", "file:githooks/pre-commit"},
-		says:  "3 drifted, 0 pending, 0 unknown of 29 resources.",
+		says:  "3 drifted, 0 pending, 0 unknown of 30 resources.",
 	},
 }
 

@@ -252,6 +252,12 @@ func TestAPlane(t *testing.T) {
 			}
 		}
 	})
+	t.Run("ai goes on where another one stopped", func(t *testing.T) {
+		p := passenger{t, p.dir}
+		if out := p.must(filepath.Join(p.dir, "ai"), "--continue", "--runtime", "local-openai", "--print", "."); !strings.Contains(out, "opencode") {
+			t.Errorf("ai --continue would start\n%s", out)
+		}
+	})
 	t.Run("doctor --deep has them answer too", func(t *testing.T) {
 		p := passenger{t, p.dir}
 		out := p.must(binary, "doctor", "--offline", "--deep")

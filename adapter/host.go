@@ -132,7 +132,8 @@ func (h *Host) bundle(ctx context.Context, b *builder, places []place, hb spec.H
 		}
 		b.skills(places, hb.Name, origin, slices.Concat(skills, shared.Skills()), wants("rules"))
 	}
-	if wants("hooks") {
+	// Named hooks are among the shared parts.
+	if wants("hooks") && hb.Pick.Parts() == 0 {
 		hooks, err := tree.Hooks()
 		if failed(err) {
 			return

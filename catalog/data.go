@@ -517,7 +517,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/ANTHROPIC_DEFAULT_OPUS_MODEL", JSON: []byte(`"{large|model}"`)},
 					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/CLAUDE_CODE_MAX_OUTPUT_TOKENS", JSON: []byte(`"{outputText}"`)},
 					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/CLAUDE_CODE_MAX_CONTEXT_TOKENS", JSON: []byte(`"{contextText}"`)},
-					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/SLASH_COMMAND_TOOL_CHAR_BUDGET", JSON: []byte(`"8000"`)},
+					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/SLASH_COMMAND_TOOL_CHAR_BUDGET", JSON: []byte(`"{contextText}"`)},
 					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", JSON: []byte(`"1"`)},
 					{Path: "~/.claude/settings.json", Format: "json", Pointer: "/env/CLAUDE_CODE_ATTRIBUTION_HEADER", JSON: []byte(`"0"`)},
 				},

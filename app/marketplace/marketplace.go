@@ -28,15 +28,25 @@ var known = map[string]string{
 }
 
 // Address returns where the marketplace called market lies: a source of the spec that
-// is no plugin of one, a known name, or an address, which read reads.
+// is no plugin of one, a known name or its repository, or an address, which read reads.
 func Address(market string, sources []spec.Source, read func(text string) (string, error)) (url string, err error) {
 	if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == market && s.From == "" }); i >= 0 {
 		return sources[i].URL, nil
 	}
 	if k := known[market]; k != "" {
-		market = k
+		return read(k)
 	}
-	return read(market)
+	if url, err = read(market); err != nil {
+		return "", err
+	}
+	for _, k := range known { // its repository: its plugins lie on that branch all the same
+		if repo, _, branch := strings.Cut(k, "@"); branch {
+			if same, err := read(repo); err == nil && same == url {
+				return read(k)
+			}
+		}
+	}
+	return url, nil
 }
 
 // Split reads PLUGIN@MARKETPLACE.

@@ -3,6 +3,7 @@ package marketplace
 import (
 	"testing"
 
+	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -20,6 +21,30 @@ func TestAddressIsThatOfAMarketplace(t *testing.T) {
 		got, err := Address("awesome-copilot", []spec.Source{c.source}, func(text string) (string, error) { return text, nil })
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+}
+
+func TestRepositoryOfKnownMarketplaceIsReadWhereItsPluginsAre(t *testing.T) {
+	read := func(text string) (string, error) { return bundle.Address(text, "/") }
+	want, err := read("gh:github/awesome-copilot@marketplace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for market, at := range map[string]string{
+		"awesome-copilot":                           want,
+		"github/awesome-copilot":                    want,
+		"https://github.com/github/awesome-copilot": want,
+		"gh:github/awesome-copilot@main":            "",
+		"acme/awesome-copilot":                      "",
+	} {
+		if at == "" {
+			if at, err = read(market); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := Address(market, nil, read); err != nil || got != at {
+			t.Errorf("%s: %q, %v; want %q", market, got, err, at)
 		}
 	}
 }

@@ -30,9 +30,10 @@ type Network struct {
 	Getenv      func(string) string // the person's environment: HF_ENDPOINT, HF_TOKEN, DOCKER_CONFIG
 	Home        string              // physical folder of tokens and logins
 	UserAgent   string
-	Offline     bool  // do not use the network
-	Connections int   // concurrent ranges of one file; 0: as many as make it faster, up to 16
-	LimitRate   int64 // total bytes a second; 0: no limit
+	Offline     bool   // do not use the network
+	Connections int    // concurrent ranges of one file; 0: as many as make it faster, up to 16
+	LimitRate   int64  // total bytes a second; 0: no limit
+	Clones      string // physical folder of fetched sources: those of the same repository lend what they have; may be ""
 
 	// Retry is called before each pause with the reason of the failed try and
 	// the number of the next; may be nil.
@@ -105,7 +106,7 @@ func (n *Network) client() *fetch.Client {
 	n.once.Do(func() {
 		token, _ := hub.Token(n.Getenv, n.Home) // without a readable token, the hub reports that it is missing
 		n.made = fetch.New(fetch.Options{
-			Endpoint: n.endpoint(), Token: token, UserAgent: n.UserAgent, Connections: n.Connections, LimitRate: n.LimitRate, Retry: n.Retry,
+			Endpoint: n.endpoint(), Token: token, UserAgent: n.UserAgent, Connections: n.Connections, LimitRate: n.LimitRate, Clones: n.Clones, Retry: n.Retry,
 		})
 		n.made.Artifact = n.registry(n.made).Folder
 		for scheme, r := range n.resolvers(n.made) {

@@ -46,8 +46,8 @@ func (c Cache) Source(f *File, src spec.Source) (dir, pin string, err error) {
 	return dir, pinnedAt(known), nil
 }
 
-// sources is the physical folder of all sources.
-func (c Cache) sources() string { return filepath.Join(c.Root, string(c.Dir), "sources") }
+// Sources is the physical folder of all sources.
+func (c Cache) Sources() string { return filepath.Join(c.Root, string(c.Dir), "sources") }
 
 // nothing is the digest of a tree that installs nothing.
 var nothing = func() string {
@@ -63,7 +63,7 @@ func (c Cache) tree(digest, url string) string {
 		digest += " " + url
 	}
 	sum := sha256.Sum256([]byte(digest))
-	return filepath.Join(c.sources(), hex.EncodeToString(sum[:12]))
+	return filepath.Join(c.Sources(), hex.EncodeToString(sum[:12]))
 }
 
 // handOver gives a fetched tree to the person for whom root works.
@@ -202,11 +202,29 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 	return dir, pinnedAt(known), nil
 }
 
+// LookInto fetches src as it is now into a folder of its own in the cache, and pins
+// nothing. Until the caller calls done, which removes the folder, a source of the same
+// repository need not be fetched again.
+func (r *Resolver) LookInto(ctx context.Context, src spec.Source) (dir string, done func(), err error) {
+	tmp, err := r.newCacheFolder()
+	if err != nil {
+		return "", func() {}, err
+	}
+	done = func() { os.RemoveAll(tmp) }
+	dir = filepath.Join(tmp, "tree")
+	if err := r.Network.Tree(ctx, bundle.Fetched(src, r.Network.Home), dir); err != nil {
+		done()
+		return "", func() {}, err
+	}
+	return dir, done, nil
+}
+
+// newCacheFolder makes a folder in the cache for what is being fetched.
 func (r *Resolver) newCacheFolder() (string, error) {
 	if _, err := r.Disk.MkdirAll(r.Cache.Dir.Join("sources"), 0o700); err != nil {
 		return "", fmt.Errorf("create the cache: %w", err)
 	}
-	tmp, err := os.MkdirTemp(r.Cache.sources(), ".new-")
+	tmp, err := os.MkdirTemp(r.Cache.Sources(), ".new-")
 	if err != nil {
 		return "", fmt.Errorf("create the cache: %w", err)
 	}

@@ -48,13 +48,17 @@ func (s *Session) ResolverFor(ask Request) *pin.Resolver {
 
 // Network returns how hubs, registries and sources are reached.
 func (v *View) Network() *pin.Network {
-	return &pin.Network{
+	n := &pin.Network{
 		Getenv: v.Env.Get, Home: v.Places.Physical(v.Places.Home), UserAgent: "aisync/" + v.Version, Offline: v.Offline,
 		Connections: v.Transfer.Connections, LimitRate: v.Transfer.LimitRate,
 		Retry: func(name string, why error, pause time.Duration, next, tries int) {
 			v.Notify("%s: %s; trying again in %s (%d of %d)", termtext.Safe(name), termtext.Safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
 		},
 	}
+	if !v.Places.Chown { // root takes nothing out of a person's cache
+		n.Clones = sourceCache(v.Places).Sources()
+	}
+	return n
 }
 
 // sourceCache returns where fetched sources lie.

@@ -26,6 +26,7 @@ type Options struct {
 	LimitRate   int64               // bytes a second for the whole Client; 0: no limit
 	Chunk       int64               // bytes of one range; 0: 8 MiB, and 16 MiB from 64 GiB on
 	Resolve     map[string]Resolver // further kinds of sources, by scheme
+	Clones      string              // a folder of earlier clones, which lend new ones what they have; may be ""
 
 	JournalBytes int64         // bytes that a loss of power may cost, besides those in flight; 0: 256 MiB. A kill costs a connection 2 MiB
 	JournalEvery time.Duration // 0: 5 s
@@ -62,6 +63,7 @@ type Client struct {
 	crawl        slowness
 	stall        time.Duration
 	treeLimits   archive.Limits
+	clones       string
 	wrap         func(contents) contents // lets tests observe and spoil access to a part
 	now          func() time.Time
 	sleep        func(ctx context.Context, d time.Duration) error
@@ -83,6 +85,7 @@ func New(o Options) *Client {
 		handing:      250 * time.Millisecond,
 		stall:        cmp.Or(o.Stall, 20*time.Second),
 		treeLimits:   treeLimits,
+		clones:       o.Clones,
 		crawl:        slowness{over: 30 * time.Second, rate: 16 << 10},
 		wrap:         func(f contents) contents { return f },
 		now:          o.Now,

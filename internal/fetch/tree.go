@@ -55,7 +55,7 @@ func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
 	case spec.LocalArchive(root):
 		get = c.file
 	}
-	err := get(ctx, root, got)
+	err := get(ctx, root, sub, got)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -104,20 +104,20 @@ func (w *redactedError) Unwrap() error { return w.err }
 
 // repository clones a git source with its history, which tells what a file was
 // before.
-func (c *Client) repository(ctx context.Context, root, dst string) error {
+func (c *Client) repository(ctx context.Context, root, sub, dst string) error {
 	raw, query, _ := strings.Cut(strings.TrimPrefix(root, "git::"), "?")
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		return bare(err)
 	}
 	depth, _ := strconv.Atoi(q.Get("depth")) // Check has validated it
-	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall}, dst)
+	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall, Folder: sub, Beside: c.clones}, dst)
 	return err
 }
 
 // archive fetches an archive, with a separate go-getter client for each call:
 // go-getter modifies the getters that it receives.
-func (c *Client) archive(ctx context.Context, root, dst string) error {
+func (c *Client) archive(ctx context.Context, root, _, dst string) error {
 	unpackers := map[string]getter.Decompressor{}
 	for _, ending := range archive.Endings {
 		unpackers[ending] = unpacker{ending, c.treeLimits}
@@ -137,7 +137,7 @@ func (c *Client) archive(ctx context.Context, root, dst string) error {
 }
 
 // artifact fetches an artifact of a registry.
-func (c *Client) artifact(ctx context.Context, root, dst string) error {
+func (c *Client) artifact(ctx context.Context, root, _, dst string) error {
 	if c.Artifact == nil {
 		return errors.New("no way to ask registries")
 	}
@@ -145,7 +145,7 @@ func (c *Client) artifact(ctx context.Context, root, dst string) error {
 }
 
 // file unpacks an archive of this machine.
-func (c *Client) file(_ context.Context, root, dst string) error {
+func (c *Client) file(_ context.Context, root, _, dst string) error {
 	info, err := os.Stat(root) // before opening: opening a pipe would block
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -28,6 +29,9 @@ type Source struct {
 	Ref   string        // a branch, a tag or a commit; "" is the repository's default
 	Depth int           // commits of history; 0: all
 	Stall time.Duration // time limit without output; 0: a minute
+
+	Folder string // the only folder that is wanted, "" for all; where it is none, all files come
+	Beside string // a folder of earlier clones: what one of the same repository has is not fetched again; may be ""
 }
 
 var (
@@ -46,6 +50,20 @@ var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // ends and filters this machine configures. After a failure the caller removes
 // dst.
 func Clone(ctx context.Context, s Source, dst string) (string, error) {
+	from := s.lender()
+	id, err := s.clone(ctx, dst, from)
+	if err == nil || from == "" || ctx.Err() != nil || errors.As(err, new(*StallError)) || errors.Is(err, ErrNoRef) || errors.Is(err, ErrGone) {
+		return id, err
+	}
+	// What was lent may be broken.
+	if err := os.RemoveAll(dst); err != nil {
+		return "", err
+	}
+	return s.clone(ctx, dst, "")
+}
+
+// clone is Clone with what the clone at from has, "" for none.
+func (s Source) clone(ctx context.Context, dst, from string) (string, error) {
 	g := git{dir: dst, url: s.URL, stall: s.Stall}
 	if g.stall <= 0 {
 		g.stall = time.Minute
@@ -63,6 +81,14 @@ func Clone(ctx context.Context, s Source, dst string) (string, error) {
 	if err := os.WriteFile(filepath.Join(dst, ".git", "info", "attributes"), []byte("* -filter\n"), 0o644); err != nil {
 		return "", err
 	}
+	if err := os.WriteFile(filepath.Join(dst, ".git", origin), []byte(s.digest()), 0o600); err != nil {
+		return "", err
+	}
+	if from != "" {
+		if err := g.borrow(ctx, from); err != nil {
+			return "", err
+		}
+	}
 	if err := g.fetch(ctx, s); err != nil {
 		return "", err
 	}
@@ -70,8 +96,24 @@ func Clone(ctx context.Context, s Source, dst string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = g.run(ctx, "checkout", "-q", "--detach", id)
-	return id, err
+	return id, g.checkout(ctx, id, s.Folder)
+}
+
+// checkout writes the files of the commit id, those of folder alone if it is one.
+func (g git) checkout(ctx context.Context, id, folder string) error {
+	if folder != "" {
+		folder = path.Clean(filepath.ToSlash(folder))
+		kind, err := g.run(ctx, "cat-file", "-t", id+":"+folder)
+		if err == nil && strings.TrimSpace(string(kind)) == "tree" {
+			if _, err := g.run(ctx, "update-ref", "--no-deref", "HEAD", id); err != nil {
+				return err
+			}
+			_, err := g.run(ctx, "checkout", "-q", id, "--", ":(literal)"+folder)
+			return err
+		}
+	}
+	_, err := g.run(ctx, "checkout", "-q", "--detach", id)
+	return err
 }
 
 const (
@@ -82,7 +124,7 @@ const (
 
 // fetch fetches everything that a ref could mean.
 func (g git) fetch(ctx context.Context, s Source) error {
-	args := []string{"fetch", "--progress", "--no-tags", "--no-recurse-submodules"}
+	args := []string{"fetch", "--progress", "--prune", "--no-tags", "--no-recurse-submodules"}
 	if s.Depth > 0 {
 		args = append(args, "--depth", strconv.Itoa(s.Depth))
 	}

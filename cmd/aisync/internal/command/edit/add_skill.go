@@ -3,9 +3,7 @@ package edit
 import (
 	"context"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -119,16 +117,16 @@ func (e *Editing) plugin(ctx context.Context, s *stack.Session, name, market str
 	if err != nil {
 		return w, fmt.Errorf("marketplace %s: %w", market, err)
 	}
-	defer done()
 	p, err := marketplace.Find(tree, market, url, name, e.dir())
 	if err != nil {
+		done()
 		return w, err
 	}
 	if p.URL == itself.url {
-		itself.name = cli.NameOf(name, "plugin")
+		itself.name, itself.done = cli.NameOf(name, "plugin"), done
 		return itself, nil
 	}
-	w = wanted{name: cli.NameOf(name, "plugin"), url: p.URL, text: bundle.ShortAddress(p.URL), from: name + "@" + named}
+	w = wanted{done: done, name: cli.NameOf(name, "plugin"), url: p.URL, text: bundle.ShortAddress(p.URL), from: name + "@" + named}
 	if len(p.Skills) > 0 {
 		w.pick = &spec.Pick{Skills: p.Skills}
 	}
@@ -138,21 +136,13 @@ func (e *Editing) plugin(ctx context.Context, s *stack.Session, name, market str
 
 // lookInto opens the source at url without pinning it. The caller calls done.
 func (e *Editing) lookInto(ctx context.Context, s *stack.Session, url string) (t *bundle.Tree, done func(), err error) {
-	sources := &bundle.Sources{Home: e.Places.Physical(e.Places.Home)}
 	done = func() {}
-	if bundle.Remote(url) {
-		temp, err := os.MkdirTemp("", "aisync-add-")
-		if err != nil {
+	if src := (spec.Source{URL: url, Dir: e.dir()}); bundle.Remote(url) {
+		if url, done, err = s.WritingResolver(pin.Lock).LookInto(ctx, src); err != nil {
 			return nil, done, err
 		}
-		done = func() { os.RemoveAll(temp) }
-		to := filepath.Join(temp, "tree")
-		if err := s.WritingResolver(pin.Lock).Network.Tree(ctx, bundle.Fetched(spec.Source{URL: url, Dir: e.dir()}, e.Places.Physical(e.Places.Home)), to); err != nil {
-			done()
-			return nil, func() {}, err
-		}
-		url = to
 	}
+	sources := &bundle.Sources{Home: e.Places.Physical(e.Places.Home)}
 	t, err = sources.Open(ctx, spec.Source{Name: "marketplace", URL: url, Dir: e.dir()})
 	if err != nil {
 		done()

@@ -33,6 +33,7 @@ type wanted struct {
 
 	market string   // that lists it, as written into the spec
 	others []string // the plugins that the marketplace has besides it
+	done   func()   // removes what was fetched to find it; may be nil
 }
 
 // addSource fetches what find names, puts it into the spec, and pins it. Nothing is
@@ -56,6 +57,9 @@ func addSource(ctx context.Context, a *cli.App, f EditFlags, runtimes []string, 
 	w, err := find(ctx, e, s)
 	if err != nil {
 		return err
+	}
+	if w.done != nil {
+		defer w.done()
 	}
 	if len(runtimes) > 0 {
 		if w.pick == nil {

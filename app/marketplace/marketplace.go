@@ -31,7 +31,7 @@ var known = map[string]string{
 // is no plugin of one, a known name or its repository, or an address, which read reads.
 func Address(market string, sources []spec.Source, read func(text string) (string, error)) (url string, err error) {
 	if i := slices.IndexFunc(sources, func(s spec.Source) bool { return s.Name == market && s.From == "" }); i >= 0 {
-		return sources[i].URL, nil
+		return branchOf(sources[i].URL, read), nil
 	}
 	if k := known[market]; k != "" {
 		return read(k)
@@ -39,14 +39,24 @@ func Address(market string, sources []spec.Source, read func(text string) (strin
 	if url, err = read(market); err != nil {
 		return "", err
 	}
-	for _, k := range known { // its repository: its plugins lie on that branch all the same
-		if repo, _, branch := strings.Cut(k, "@"); branch {
-			if same, err := read(repo); err == nil && same == url {
-				return read(k)
+	return branchOf(url, read), nil
+}
+
+// branchOf is url, or the branch with the plugins if url is the repository of a known
+// marketplace and names none.
+func branchOf(url string, read func(text string) (string, error)) string {
+	for _, k := range known {
+		repo, _, branch := strings.Cut(k, "@")
+		if !branch {
+			continue
+		}
+		if same, err := read(repo); err == nil && same == url {
+			if at, err := read(k); err == nil {
+				return at
 			}
 		}
 	}
-	return url, nil
+	return url
 }
 
 // Split reads PLUGIN@MARKETPLACE.

@@ -1,6 +1,7 @@
 package marketplace
 
 import (
+	"strings"
 	"testing"
 
 	"aisync.dev/aisync/internal/bundle"
@@ -45,6 +46,10 @@ func TestRepositoryOfKnownMarketplaceIsReadWhereItsPluginsAre(t *testing.T) {
 		}
 		if got, err := Address(market, nil, read); err != nil || got != at {
 			t.Errorf("%s: %q, %v; want %q", market, got, err, at)
+		}
+		url, err := read(market) // of a source that the spec calls otherwise
+		if got, of := Address("mine", []spec.Source{{Name: "mine", URL: url}}, read); strings.Contains(market, "/") && (err != nil || of != nil || got != at) {
+			t.Errorf("source %s: %q, %v; want %q", market, got, of, at)
 		}
 	}
 }

@@ -22,10 +22,11 @@ type Filled struct {
 	Key, Headers bool
 }
 
-// Fill fills the value of ref, names included. A string of only a number of tokens,
-// {keyed}, {keyCommand} or of a kind of headers becomes another value. What is not
-// known, or not so, or a role that no model has, is left out with what holds it; ok is
-// false if that is the whole value. For the words see docs/spec.md.
+// Fill fills the value of ref, names included. A string that is one word for a number
+// of tokens, {keyed}, {keyCommand} or a kind of headers becomes a value of another
+// type. Fill leaves out a word for which s has nothing, such as a role that no model
+// has, with the entry that holds it; ok is false if nothing remains. docs/spec.md has
+// the words.
 //
 // A secret is named in the form that ref has for it. Where it has none, its value is
 // written.

@@ -124,8 +124,8 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 	return out
 }
 
-// withDraft is the load l of a service with what its server loads beside it: a
-// projector counts as weights, a draft as a model of its own.
+// withDraft is the load l of a service with what its server loads beside it: the
+// projector, which adds to the weights of l, and the draft, which is another load.
 func (r *Resolver) withDraft(s spec.Service, l hosts.Load) []hosts.Load {
 	use := r.Spec.Host.Model(l.Model)
 	if s.Kind == "ollama" || l.Weights == 0 {

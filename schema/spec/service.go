@@ -21,7 +21,7 @@ func (s Service) AllModels() []string {
 	return append([]string{s.Model}, s.Models...)
 }
 
-// Main is the model that programs use if nothing else is said; "": s does not say.
+// Main is the model that programs use for what no other role is for; "" if s names none.
 func (s Service) Main() string {
 	if name := cmp.Or(s.Roles["main"], s.Model); name != "" || len(s.Models) == 0 {
 		return name

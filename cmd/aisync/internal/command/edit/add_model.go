@@ -52,7 +52,7 @@ Without QUANT it takes Q4_K_M as ollama and llama.cpp do, else the best that
 fits this machine. --quant auto writes all that the repository has, and the best
 that fits is chosen and pinned. For a model of the catalog with several
 quantizations that is the default. A projector of the repository (mmproj) becomes
-a model of its own, which the model names.`,
+a second model, ID-mmproj, and the model names it.`,
 		Example:     "  $ aisync add model qwen3-coder-30b --context 32768\n  $ aisync add model unsloth/Qwen3-8B-GGUF:Q5_K_M\n  $ aisync add model ollama:qwen3:8b --name small",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.ExactArgs(1, "the name"),

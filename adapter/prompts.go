@@ -3,8 +3,10 @@ package adapter
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -59,9 +61,7 @@ func (b *builder) prompts(places []place, w bundleRequest, what string, files []
 	if len(without) > 0 {
 		b.note(false, w.origin, "the %s of %s are not for %s, which reads no folder of them in this scope", what, w.label, list(without))
 	}
-	for i, f := range files {
-		losses[i].report(b, w, f)
-	}
+	b.reportLosses(w, files, losses)
 }
 
 // brings reports whether a bundle has target in the form of p's program.
@@ -107,27 +107,87 @@ func addLost(to *[]lost, program, what, limit string) {
 	*to = append(*to, lost{what, limit, program})
 }
 
-// report names what is lost of f, and what to do about a limit that does not
+// shared is a loss that some files of a bundle share.
+type shared struct {
+	lost
+	fix   string
+	files []string
+}
+
+// share adds x, a loss of file, to the loss like it. The limits of several files differ
+// mostly: their words go.
+func share(to []shared, x lost, fix, file string) []shared {
+	if x.limit != "" {
+		x.limit = strconv.Quote(x.limit)
+	}
+	for i, s := range to {
+		if s.what == x.what && s.programs == x.programs && s.fix == fix && (s.limit == "") == (x.limit == "") {
+			if s.limit != x.limit {
+				to[i].limit = "their tools"
+			}
+			to[i].files = append(s.files, file)
+			return to
+		}
+	}
+	return append(to, shared{x, fix, []string{file}})
+}
+
+// form is the word for one file, or that for several.
+func (s shared) form(one, several string) string {
+	if len(s.files) == 1 {
+		return one
+	}
+	return several
+}
+
+// named names the files.
+func (s shared) named() string {
+	const most = 3
+	n := len(s.files)
+	if n > most {
+		return fmt.Sprintf("%s and %d more", list(s.files[:most-1]), n-most+1)
+	}
+	return strings.TrimPrefix(list(s.files[:n-1])+" and "+s.files[n-1], " and ")
+}
+
+// reportLosses names what is lost of files, and what to do about a limit that does not
 // hold.
-func (l loss) report(b *builder, w bundleRequest, f bundle.File) {
-	for _, x := range l.limits {
+func (b *builder) reportLosses(w bundleRequest, files []bundle.File, losses []loss) {
+	var limits, models, fields, absent []shared
+	for i, l := range losses {
 		fix := "take it out of the bundle, or deny that to all of the program in permissions.json"
 		if len(l.holds) > 0 {
-			fix = "to leave them out, write runtimes: [" + list(l.holds) + "] into its front matter"
+			fix = "to leave them out, write runtimes: [" + list(l.holds) + "] into %s front matter"
 		}
-		if x.limit == "" {
-			b.note(true, w.origin, "%s cannot express %s in %s of %s; %s", x.programs, x.what, f.Src, w.label, fix)
+		for _, x := range l.limits {
+			limits = share(limits, x, fix, files[i].Src)
+		}
+		for _, x := range l.models {
+			models = share(models, x, "", files[i].Src)
+		}
+		for _, x := range l.fields {
+			fields = share(fields, x, "", files[i].Src)
+		}
+		for _, x := range l.absent {
+			absent = share(absent, x, "", files[i].Src)
+		}
+	}
+	for _, s := range limits {
+		fix := strings.Replace(s.fix, "%s", s.form("its", "their"), 1)
+		if s.limit == "" {
+			b.note(true, w.origin, "%s cannot express %s in %s of %s; %s", s.programs, s.what, s.named(), w.label, fix)
 			continue
 		}
-		b.note(true, w.origin, "%s cannot hold %s of %s to %q: it may use %s there; %s", x.programs, f.Src, w.label, x.limit, x.what, fix)
+		b.note(true, w.origin, "%s cannot hold %s of %s to %s: %s may use %s there; %s", s.programs, s.named(), w.label, s.limit, s.form("it", "they"), s.what, fix)
 	}
-	for _, x := range l.models {
-		b.note(false, w.origin, "%s of %s asks for the model %s, which has no name with %s: it gets the model of the session there", f.Src, w.label, x.what, x.programs)
+	for _, s := range models {
+		b.note(false, w.origin, "%s of %s %s for the model %s, which has no name with %s: %s the model of the session there",
+			s.named(), w.label, s.form("asks", "ask"), s.what, s.programs, s.form("it gets", "they get"))
 	}
-	for _, x := range l.fields {
-		b.note(false, w.origin, "%s of %s has fields that %s does not have, so they are left out there: %s", f.Src, w.label, strings.ReplaceAll(x.programs, ", ", " or "), x.what)
+	for _, s := range fields {
+		b.note(false, w.origin, "%s of %s %s fields that %s does not have, so they are left out there: %s", s.named(), w.label, s.form("has", "have"), strings.ReplaceAll(s.programs, ", ", " or "), s.what)
 	}
-	for _, x := range l.absent {
-		b.note(false, w.origin, "%s of %s is a mode of %s and no subagent, so %s does not get it", f.Src, w.label, x.what, strings.ReplaceAll(x.programs, ", ", " or "))
+	for _, s := range absent {
+		b.note(false, w.origin, "%s of %s %s of %s and no subagent, so %s does not get %s", s.named(), w.label, s.form("is a mode", "are modes"), s.what, strings.ReplaceAll(s.programs, ", ", " or "), s.form("it", "them"))
 	}
 }

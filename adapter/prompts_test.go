@@ -96,3 +96,65 @@ developer_instructions = "For Codex."
 		t.Errorf("wrote %v\n%s", tree, show(d))
 	}
 }
+
+// A loss that several files of a bundle share is said once.
+func TestSharedLossIsOneNote(t *testing.T) {
+	var archive strings.Builder
+	for name, tools := range map[string]string{"a": "Read, Edit", "b": "Read", "c": "Read", "d": "Grep, Read", "e": "Read"} {
+		archive.WriteString("-- languages/a/common/agents/" + name + ".md --\n---\nname: " + name + "\ndescription: Does it\nmodel: gpt-5\ntools: " + tools + "\n---\nYou do it.\n")
+	}
+	d, err := neutralProject(t, archive.String(), "claude", "codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, says := range []string{
+		"note: languages/a/common/agents/a.md, languages/a/common/agents/b.md and 3 more of s//a ask for the model gpt-5, which has no name with codex: they get the model of the session there",
+		"warning: codex cannot hold languages/a/common/agents/a.md, languages/a/common/agents/b.md and 2 more of s//a to their tools: they may use shell, search, fetch, agent, tools of MCP servers there; to leave them out, write runtimes: [claude] into their front matter",
+		`warning: codex cannot hold languages/a/common/agents/d.md of s//a to "tools: Grep, Read": it may use shell, fetch, agent, tools of MCP servers there; to leave them out, write runtimes: [claude] into its front matter`,
+	} {
+		if strings.Count(show(d), says) != 1 {
+			t.Errorf("does not say %q once:\n%s", says, show(d))
+		}
+	}
+	if n := strings.Count(show(d), "note:") + strings.Count(show(d), "warning:"); n != 3 {
+		t.Errorf("%d notes:\n%s", n, show(d))
+	}
+}
+
+// Published agents of Copilot have VS Code's names of tools, in sets or from before
+// there were sets, often with some that no program has.
+func TestAgentsInWordsOfVSCode(t *testing.T) {
+	agents := map[string]string{
+		"sets":    "model: 'GPT-5'\ntools: ['search/codebase', 'search/usages', 'read/problems', 'read/readFile', 'edit/editFiles', 'execute/runInTerminal', 'execute/getTerminalOutput', 'web/fetch', 'vscode/memory']",
+		"old":     "model: GPT-5\ntools: ['codebase', 'edit/editFiles', 'search', 'problems']",
+		"unknown": "model: GPT-5\ntools: ['codebase', 'githubRepo', 'create_issue', 'update_issue', 'list_issues']",
+		"server":  "tools: ['search', 'github/list_issues']",
+	}
+	var archive strings.Builder
+	for name, front := range agents {
+		archive.WriteString("-- languages/a/common/agents/" + name + ".md --\n---\nname: " + name + "\ndescription: Does it\n" + front + "\n---\nYou do it.\n")
+	}
+	d, err := neutralProject(t, archive.String(), "claude", "copilot", "opencode", "qwen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := written(t, d.Declarations)
+	for path, want := range map[string]string{
+		".claude/agents/sets.md":    `tools: ["Edit","Write","MultiEdit","NotebookEdit","Bash","Read","NotebookRead","Grep","Glob","LS","WebFetch","WebSearch"]`,
+		".claude/agents/old.md":     `tools: ["Edit","Write","MultiEdit","NotebookEdit","Read","NotebookRead","Grep","Glob","LS"]`,
+		".claude/agents/unknown.md": `tools: ["Grep","Glob","LS","WebFetch","WebSearch"]`,
+		".claude/agents/server.md":  `tools: ["Grep","Glob","LS","mcp__github__list_issues"]`,
+	} {
+		if got := tree[path]; !strings.Contains(got, want+"\n") || strings.Contains(got, "GPT") {
+			t.Errorf("%s:\n%s\nwant %s, and no model", path, got, want)
+		}
+	}
+	for name, front := range agents {
+		if got := tree[".github/agents/"+name+".agent.md"]; !strings.Contains(got, front+"\n") {
+			t.Errorf("Copilot's %s is in other words:\n%s\nwant %s", name, got, front)
+		}
+		if got := tree[".opencode/agents/"+name+".md"]; strings.Contains(got, `"grep": deny`) {
+			t.Errorf("opencode's %s may not search:\n%s", name, got)
+		}
+	}
+}

@@ -158,7 +158,7 @@ func (n node) promptFolder(at string) *spec.PromptFolder {
 	folder := &spec.PromptFolder{Path: at, Form: n.getStr("form"), Fields: n.get("fields").texts(), Models: n.get("models").texts()}
 	if f := n.get("limits"); f.exists() {
 		folder.Limits = &spec.ToolLimits{
-			Tools: f.get("tools").texts(), Only: f.getStr("only"), Deny: f.getStr("deny"),
+			Tools: f.get("tools").texts(), Also: f.get("also").texts(), Only: f.getStr("only"), Deny: f.getStr("deny"),
 			ReadOnly: f.getStr("readOnly"), ReadOnlyValue: f.getStr("readOnlyValue"),
 		}
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,7 +108,7 @@ func (w Words) list(p *prompt, names []string) {
 	p.listed = true
 	for _, name := range names {
 		bare, argument, _ := strings.Cut(name, "(")
-		tool := w.tools[strings.ToLower(bare)]
+		tool := cmp.Or(w.tools[strings.ToLower(bare)], w.tools[strings.ToLower(setOf(bare))])
 		switch {
 		case tool != "":
 			p.only = append(p.only, tool)

@@ -51,6 +51,7 @@ func newWords(agents bool, runtimes []spec.Runtime, folder func(spec.Scope) *spe
 		w.learn(rt.Tools)
 		if f.Limits != nil {
 			w.learn(f.Limits.Tools)
+			w.learn(f.Limits.Also)
 		}
 	}
 	return w
@@ -125,15 +126,21 @@ func parseFields(front []byte, fields []field) (frontmatter.Fields, error) {
 	return frontmatter.Parse(lenient.Bytes())
 }
 
-// dialect returns the program whose words the fields are.
+// dialect returns the program whose words the fields are: the one that alone has the
+// most of the fields, and of equals the one with the most names of tools.
 func (w Words) dialect(fields []field, values frontmatter.Fields) string {
+	const aField = 1000 // weighs more than the names in one
 	from, most, only := "", 0, values.List("runtimes")
 	for _, p := range w.programs {
 		knows := 0
 		for _, f := range fields {
-			if p.id != w.neutral.id && p.alone(w, f.name, values[f.name]) {
-				knows++
+			if p.id == w.neutral.id {
+				continue
 			}
+			if p.alone(w, f.name, values[f.name]) {
+				knows += aField
+			}
+			knows += p.tools(w, f.name, values[f.name])
 		}
 		if len(only) == 1 && only[0] == p.id && knows > 0 {
 			return p.id
@@ -162,17 +169,28 @@ func objectOf(value any) (map[string]any, bool) {
 
 // alone reports whether p has a field with that value, and Claude Code does not.
 func (p program) alone(w Words, name string, value any) bool {
-	neutral := w.neutral
 	if !p.has(name) {
 		_, object := objectOf(value)
 		return object && name == "tools" && p.folder.Form == Subagent || name == "model" && p.ownModel(value)
 	}
-	if !neutral.has(name) {
-		return true
+	return !w.neutral.has(name)
+}
+
+// tools counts the names in a list of tools that p has, if Claude Code has none of them.
+func (p program) tools(w Words, name string, value any) (n int) {
+	limits, own := w.neutral.folder.Limits, p.folder.Limits
+	if limits == nil || own == nil || !p.has(name) || name != limits.Only && name != limits.Deny {
+		return 0
 	}
-	names := frontmatter.Fields{name: value}.List(name)
-	return neutral.folder.Limits != nil && p.folder.Limits != nil && (name == neutral.folder.Limits.Only || name == neutral.folder.Limits.Deny) && len(names) > 0 &&
-		!slices.ContainsFunc(names, func(n string) bool { return neutral.namesTool(n) || !p.namesTool(n) })
+	for _, tool := range (frontmatter.Fields{name: value}).List(name) {
+		switch {
+		case w.neutral.namesTool(tool):
+			return 0
+		case p.namesTool(tool):
+			n++
+		}
+	}
+	return n
 }
 
 // ownModel reports whether a model is named as PROVIDER/MODEL, as in opencode,
@@ -203,6 +221,7 @@ func (p program) has(name string) bool {
 // argument: Bash(git *).
 func (p program) namesTool(name string) bool {
 	name, _, _ = strings.Cut(name, "(")
+	set := setOf(name)
 	for tool, names := range p.folder.Limits.Tools {
 		if tool == "mcp" {
 			prefix, _, _ := strings.Cut(names, "{")
@@ -213,5 +232,16 @@ func (p program) namesTool(name string) bool {
 			return true
 		}
 	}
+	for _, names := range p.folder.Limits.Also {
+		if list := strings.Split(names, "|"); slices.Contains(list, name) || slices.Contains(list, set) {
+			return true
+		}
+	}
 	return false
+}
+
+// setOf is the name for each tool of the set that name has one of: SET/* of SET/TOOL.
+func setOf(name string) string {
+	set, _, _ := strings.Cut(name, "/")
+	return set + "/*"
 }

@@ -72,6 +72,7 @@ type PromptFolder struct {
 // program has one of Only, Deny and ReadOnly, or the first two.
 type ToolLimits struct {
 	Tools         map[string]string // its names, separated by "|", of a bundle's tools and of "mcp", a tool of a server, and "mcp*", all of them
+	Also          map[string]string // names of a bundle's tools, and of "other" ones, that aisync reads and does not write, separated by "|"; SET/* is each tool of a set
 	Only          string            // field with the list of all tools that the subagent has
 	Deny          string            // field with the list, or opencode's object, of tools that it does not have
 	ReadOnly      string            // field that keeps it from editing files, and from nothing else for certain

@@ -101,14 +101,14 @@ developer_instructions = "For Codex."
 func TestSharedLossIsOneNote(t *testing.T) {
 	var archive strings.Builder
 	for name, tools := range map[string]string{"a": "Read, Edit", "b": "Read", "c": "Read", "d": "Grep, Read", "e": "Read"} {
-		archive.WriteString("-- languages/a/common/agents/" + name + ".md --\n---\nname: " + name + "\ndescription: Does it\nmodel: gpt-5\ntools: " + tools + "\n---\nYou do it.\n")
+		archive.WriteString("-- languages/a/common/agents/" + name + ".md --\n---\nname: " + name + "\ndescription: Does it\nmodel: some-5\ntools: " + tools + "\n---\nYou do it.\n")
 	}
 	d, err := neutralProject(t, archive.String(), "claude", "codex")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, says := range []string{
-		"note: languages/a/common/agents/a.md, languages/a/common/agents/b.md and 3 more of s//a ask for the model gpt-5, which has no name with codex: they get the model of the session there",
+		"note: languages/a/common/agents/a.md, languages/a/common/agents/b.md and 3 more of s//a ask for the model some-5, which has no name with codex: they get the model of the session there",
 		"warning: codex cannot hold languages/a/common/agents/a.md, languages/a/common/agents/b.md and 2 more of s//a to their tools: they may use shell, search, fetch, agent, tools of MCP servers there; to leave them out, write runtimes: [claude] into their front matter",
 		`warning: codex cannot hold languages/a/common/agents/d.md of s//a to "tools: Grep, Read": it may use shell, fetch, agent, tools of MCP servers there; to leave them out, write runtimes: [claude] into its front matter`,
 	} {
@@ -128,6 +128,8 @@ func TestAgentsInWordsOfVSCode(t *testing.T) {
 		"sets":    "model: 'GPT-5'\ntools: ['search/codebase', 'search/usages', 'read/problems', 'read/readFile', 'edit/editFiles', 'execute/runInTerminal', 'execute/getTerminalOutput', 'web/fetch', 'vscode/memory']",
 		"old":     "model: GPT-5\ntools: ['codebase', 'edit/editFiles', 'search', 'problems']",
 		"unknown": "model: GPT-5\ntools: ['codebase', 'githubRepo', 'create_issue', 'update_issue', 'list_issues']",
+		"model":   "model: GPT-4.1",
+		"models":  "model: ['gpt-5', 'Claude Sonnet 4.5']",
 		"server":  "tools: ['search', 'github/list_issues']",
 	}
 	var archive strings.Builder
@@ -147,6 +149,11 @@ func TestAgentsInWordsOfVSCode(t *testing.T) {
 	} {
 		if got := tree[path]; !strings.Contains(got, want+"\n") || strings.Contains(got, "GPT") {
 			t.Errorf("%s:\n%s\nwant %s, and no model", path, got, want)
+		}
+	}
+	for _, name := range []string{"model", "models"} {
+		if got := tree[".claude/agents/"+name+".md"]; strings.Contains(got, "model:") {
+			t.Errorf("Claude Code is told a model of Copilot:\n%s", got)
 		}
 	}
 	for name, front := range agents {

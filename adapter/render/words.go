@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode"
 
 	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/schema/spec"
@@ -193,11 +194,18 @@ func (p program) tools(w Words, name string, value any) (n int) {
 	return n
 }
 
-// ownModel reports whether a model is named as PROVIDER/MODEL, as in opencode,
-// or by a name that only p and other programs with such a word have.
+// ownModel reports whether a model is named as only p does: PROVIDER/MODEL in
+// opencode; in Copilot as its menu has it, such as GPT-5, several of them, or by an id
+// of another maker than Claude Code's.
 func (p program) ownModel(value any) bool {
-	name, _ := value.(string)
-	return p.folder.Form == Subagent && strings.Contains(name, "/")
+	name, one := value.(string)
+	switch p.folder.Form {
+	case Subagent:
+		return strings.Contains(name, "/")
+	case AgentMD:
+		return !one && value != nil || strings.ContainsFunc(name, unicode.IsUpper) || strings.HasPrefix(name, "gpt-")
+	}
+	return false
 }
 
 // has reports whether p has a field of that name beside name and description.

@@ -30,58 +30,62 @@ func front(name, text, says string) badSource {
 	return badSource{name: "front matter: " + name, files: "-- skills/pdf/SKILL.md --\n" + text, code: 0, says: says}
 }
 
-var badSources = []badSource{
-	{name: "skills that differ in case", files: "-- skills/a/pdf/SKILL.md --\n" + aSkill + "-- skills/b/PDF/SKILL.md --\n" + aSkill, code: 1, says: "duplicate skill"},
-	{name: "files that differ in case", files: "-- skills/pdf/SKILL.md --\n" + aSkill + "-- skills/pdf/Ref.md --\nx\n-- skills/pdf/ref.md --\nx\n", code: 1, says: "differ only in case"},
-	{name: "a file that is a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/pdf/key.md": "../../../outside/secret"}, code: 1, says: "links out of the source"},
-	{name: "a file that is an absolute link", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/pdf/key.md": "/etc/passwd"}, code: 1, says: "links out of the source"},
-	{name: "a skill that is a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/other": "../../outside/skill"}, code: 0, not: []string{".claude/skills/other"}},
-	{name: "a SKILL.md that is a link out", links: map[string]string{"skills/pdf/SKILL.md": "../../../outside/skill/SKILL.md"}, code: 1, says: "links out of the source"},
-	{name: "a folder of skills that is a link out", links: map[string]string{"skills": "../outside"}, code: 1, says: "out of the source"},
-	{name: "a manifest that is a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{".claude-plugin/plugin.json": "../../outside/plugin.json"}, code: 1, says: "links out of the source"},
-	{name: "servers that are a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{".mcp.json": "../outside/mcp.json"}, code: 1, says: "links out of the source"},
-	{name: "hooks that are a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"hooks/hooks.json": "../../outside/hooks.json"}, code: 1, says: "links out of the source"},
-	{name: "a folder name with a line break", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/a\nb/SKILL.md": "../pdf/SKILL.md"}, code: 1, says: "cannot be seen"},
-	{name: "a folder name with a control character", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/a\x1b[2Jb/SKILL.md": "../pdf/SKILL.md"}, code: 1, says: "cannot be seen"},
-	{name: "a folder name with a backslash", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{`skills/x\..\y/SKILL.md`: "../pdf/SKILL.md"}, code: 1, says: "backslash"},
+// badSources makes the cases, some of which are large: each command of each test would
+// make those of a variable.
+func badSources() []badSource {
+	return []badSource{
+		{name: "skills that differ in case", files: "-- skills/a/pdf/SKILL.md --\n" + aSkill + "-- skills/b/PDF/SKILL.md --\n" + aSkill, code: 1, says: "duplicate skill"},
+		{name: "files that differ in case", files: "-- skills/pdf/SKILL.md --\n" + aSkill + "-- skills/pdf/Ref.md --\nx\n-- skills/pdf/ref.md --\nx\n", code: 1, says: "differ only in case"},
+		{name: "a file that is a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/pdf/key.md": "../../../outside/secret"}, code: 1, says: "links out of the source"},
+		{name: "a file that is an absolute link", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/pdf/key.md": "/etc/passwd"}, code: 1, says: "links out of the source"},
+		{name: "a skill that is a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/other": "../../outside/skill"}, code: 0, not: []string{".claude/skills/other"}},
+		{name: "a SKILL.md that is a link out", links: map[string]string{"skills/pdf/SKILL.md": "../../../outside/skill/SKILL.md"}, code: 1, says: "links out of the source"},
+		{name: "a folder of skills that is a link out", links: map[string]string{"skills": "../outside"}, code: 1, says: "out of the source"},
+		{name: "a manifest that is a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{".claude-plugin/plugin.json": "../../outside/plugin.json"}, code: 1, says: "links out of the source"},
+		{name: "servers that are a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{".mcp.json": "../outside/mcp.json"}, code: 1, says: "links out of the source"},
+		{name: "hooks that are a link out", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"hooks/hooks.json": "../../outside/hooks.json"}, code: 1, says: "links out of the source"},
+		{name: "a folder name with a line break", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/a\nb/SKILL.md": "../pdf/SKILL.md"}, code: 1, says: "cannot be seen"},
+		{name: "a folder name with a control character", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{"skills/a\x1b[2Jb/SKILL.md": "../pdf/SKILL.md"}, code: 1, says: "cannot be seen"},
+		{name: "a folder name with a backslash", files: "-- skills/pdf/SKILL.md --\n" + aSkill, links: map[string]string{`skills/x\..\y/SKILL.md`: "../pdf/SKILL.md"}, code: 1, says: "backslash"},
 
-	{name: "plugin.json: skills above", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": \"../outside\"}\n", code: 1, says: "leads out of the plugin"},
-	{name: "plugin.json: an absolute path", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"agents\": [\"/etc\"]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "plugin.json: a home", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"commands\": [\"~/x\"]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "plugin.json: backslashes", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"commands\": [\"a\\\\..\\\\..\\\\x\"]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "plugin.json: hooks above", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"hooks\": \"./a/../../h.json\"}\n", code: 1, says: "leads out of the plugin"},
-	{name: "plugin.json: servers above", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"mcpServers\": \"../.mcp.json\"}\n", code: 1, says: "leads out of the plugin"},
-	{name: "plugin.json: skills through a link out", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": \"./more\"}\n", links: map[string]string{"more": "../outside"}, code: 1, says: "out of the source"},
-	{name: "plugin.json: a name that is a path", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .claude-plugin/plugin.json --\n{\"name\": \"../../p\"}\n-- hooks/hooks.json --\n{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"${CLAUDE_PLUGIN_ROOT}/run\"}]}]}}\n-- run --\n#!/bin/sh\n", code: 0, says: "brings a hook", not: []string{"p", ".claude/p"}},
-	{name: "plugin.json: of a later version", files: "-- .claude-plugin/plugin.json --\n{\"manifestVersion\": 99, \"name\": \"p\", \"new\": {\"a\": [1]}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 0},
-	{name: "plugin.json: fields of a later shape", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": {\"v2\": [\"./x\"]}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "want a path or a list of paths"},
-	{name: "bundle.json: of a later version", files: "-- bundle.json --\n{\"scope\": \"applies-to\", \"version\": 99}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "version"},
-	{name: "hooks.json: fields of a later shape", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- hooks/hooks.json --\n{\"version\": 99, \"hooks\": {\"Stop\": {\"run\": \"x\"}}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "hooks.json:1: "},
-	{name: "hooks.json: a file of another plugin", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .claude-plugin/plugin.json --\n{\"name\": \"p\"}\n-- hooks/hooks.json --\n{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"${CLAUDE_PLUGIN_ROOT}/../other/run\"}]}]}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 0, says: "leads out of the plugin", not: []string{".claude/hooks", ".claude/settings.json"}},
-	{name: ".mcp.json: a file of another plugin", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .mcp.json --\n{\"mcpServers\": {\"x\": {\"command\": \"${CLAUDE_PLUGIN_ROOT}/../other/run\"}}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 0, says: "by its folder", not: []string{".mcp.json"}},
-	{name: ".mcp.json: of a later shape", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .mcp.json --\n{\"mcpServers\": [{\"name\": \"x\"}]}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: ".mcp.json"},
+		{name: "plugin.json: skills above", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": \"../outside\"}\n", code: 1, says: "leads out of the plugin"},
+		{name: "plugin.json: an absolute path", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"agents\": [\"/etc\"]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "plugin.json: a home", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"commands\": [\"~/x\"]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "plugin.json: backslashes", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"commands\": [\"a\\\\..\\\\..\\\\x\"]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "plugin.json: hooks above", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"hooks\": \"./a/../../h.json\"}\n", code: 1, says: "leads out of the plugin"},
+		{name: "plugin.json: servers above", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"mcpServers\": \"../.mcp.json\"}\n", code: 1, says: "leads out of the plugin"},
+		{name: "plugin.json: skills through a link out", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": \"./more\"}\n", links: map[string]string{"more": "../outside"}, code: 1, says: "out of the source"},
+		{name: "plugin.json: a name that is a path", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .claude-plugin/plugin.json --\n{\"name\": \"../../p\"}\n-- hooks/hooks.json --\n{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"${CLAUDE_PLUGIN_ROOT}/run\"}]}]}}\n-- run --\n#!/bin/sh\n", code: 0, says: "brings a hook", not: []string{"p", ".claude/p"}},
+		{name: "plugin.json: of a later version", files: "-- .claude-plugin/plugin.json --\n{\"manifestVersion\": 99, \"name\": \"p\", \"new\": {\"a\": [1]}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 0},
+		{name: "plugin.json: fields of a later shape", files: "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"skills\": {\"v2\": [\"./x\"]}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "want a path or a list of paths"},
+		{name: "bundle.json: of a later version", files: "-- bundle.json --\n{\"scope\": \"applies-to\", \"version\": 99}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "version"},
+		{name: "hooks.json: fields of a later shape", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- hooks/hooks.json --\n{\"version\": 99, \"hooks\": {\"Stop\": {\"run\": \"x\"}}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "hooks.json:1: "},
+		{name: "hooks.json: a file of another plugin", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .claude-plugin/plugin.json --\n{\"name\": \"p\"}\n-- hooks/hooks.json --\n{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"${CLAUDE_PLUGIN_ROOT}/../other/run\"}]}]}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 0, says: "leads out of the plugin", not: []string{".claude/hooks", ".claude/settings.json"}},
+		{name: ".mcp.json: a file of another plugin", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .mcp.json --\n{\"mcpServers\": {\"x\": {\"command\": \"${CLAUDE_PLUGIN_ROOT}/../other/run\"}}}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 0, says: "by its folder", not: []string{".mcp.json"}},
+		{name: ".mcp.json: of a later shape", add: "plugin p@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"p\", \"source\": \"./\"}]}\n-- .mcp.json --\n{\"mcpServers\": [{\"name\": \"x\"}]}\n-- skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: ".mcp.json"},
 
-	{name: "marketplace.json: a plugin above", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"../outside\"}]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "marketplace.json: an absolute path", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"/etc\"}]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "marketplace.json: a root above", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"metadata\": {\"pluginRoot\": \"..\"}, \"plugins\": [{\"name\": \"a\", \"source\": \"outside\"}]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "marketplace.json: a path in a repository", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": {\"source\": \"git-subdir\", \"url\": \"o/r\", \"path\": \"x/../..\"}}]}\n", code: 1, says: "leads out of the plugin"},
-	{name: "marketplace.json: a program as address", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": {\"source\": \"url\", \"url\": \"ext::sh -c touch% x\"}}]}\n", code: 1, says: "no address of a repository"},
-	{name: "marketplace.json: a plugin that is a link out", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"./plugins/a\"}]}\n", links: map[string]string{"plugins/a": "../../outside"}, code: 1, says: "out of the source"},
-	{name: "marketplace.json: skills of another plugin", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"./plugins/a\", \"skills\": [\"../b/skills/pdf\"]}]}\n-- plugins/b/skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "leads out of the plugin"},
-	{name: "marketplace.json: itself", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"./\"}]}\n", code: 1, says: "yields nothing"},
-	{name: "marketplace.json: a kind of a later version", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"version\": 99, \"plugins\": [{\"name\": \"a\", \"source\": {\"source\": \"quantum\"}}]}\n", code: 1, says: "which aisync does not fetch"},
-	{name: "marketplace.json: a list of a later shape", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": {\"a\": \"./a\"}}\n", code: 1, says: "marketplace.json:1: "},
+		{name: "marketplace.json: a plugin above", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"../outside\"}]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "marketplace.json: an absolute path", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"/etc\"}]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "marketplace.json: a root above", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"metadata\": {\"pluginRoot\": \"..\"}, \"plugins\": [{\"name\": \"a\", \"source\": \"outside\"}]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "marketplace.json: a path in a repository", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": {\"source\": \"git-subdir\", \"url\": \"o/r\", \"path\": \"x/../..\"}}]}\n", code: 1, says: "leads out of the plugin"},
+		{name: "marketplace.json: a program as address", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": {\"source\": \"url\", \"url\": \"ext::sh -c touch% x\"}}]}\n", code: 1, says: "no address of a repository"},
+		{name: "marketplace.json: a plugin that is a link out", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"./plugins/a\"}]}\n", links: map[string]string{"plugins/a": "../../outside"}, code: 1, says: "out of the source"},
+		{name: "marketplace.json: skills of another plugin", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"./plugins/a\", \"skills\": [\"../b/skills/pdf\"]}]}\n-- plugins/b/skills/pdf/SKILL.md --\n" + aSkill, code: 1, says: "leads out of the plugin"},
+		{name: "marketplace.json: itself", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": [{\"name\": \"a\", \"source\": \"./\"}]}\n", code: 1, says: "yields nothing"},
+		{name: "marketplace.json: a kind of a later version", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"version\": 99, \"plugins\": [{\"name\": \"a\", \"source\": {\"source\": \"quantum\"}}]}\n", code: 1, says: "which aisync does not fetch"},
+		{name: "marketplace.json: a list of a later shape", add: "plugin a@SOURCE", files: "-- .claude-plugin/marketplace.json --\n{\"plugins\": {\"a\": \"./a\"}}\n", code: 1, says: "marketplace.json:1: "},
 
-	front("unclosed", "---\nname: pdf\n# PDF\n", "does not end"),
-	front("tabs", "---\nname:\tpdf\n\tdescription: d\n---\n# PDF\n", "front matter"),
-	front("duplicate keys", "---\nname: pdf\nname: docx\ndescription: d\n---\n", "already defined"),
-	front("binary", "---\nname: \x00\x01\xff\n---\n", "front matter"),
-	front("a bomb of aliases", "---\na: &a [x, x, x, x, x, x, x, x, x]\n"+aliases()+"name: *j\n---\n", "excessive aliasing"),
-	front("an alias of itself", "---\na: &a [*a]\nname: pdf\ndescription: d\n---\n", "contains itself"),
-	front("very deep", "---\nname: "+strings.Repeat("[", 20_000)+"\n---\n", "front matter"),
-	front("of another type", "---\n- name\n---\n", "front matter"),
-	{name: "front matter: a byte order mark and CRLF", files: "-- skills/pdf/SKILL.md --\n\ufeff---\r\nname: pdf\r\ndescription: d\r\n---\r\n# PDF\r\n", code: 0},
-	{name: "front matter: huge", files: "-- skills/pdf/SKILL.md --\n---\nname: pdf\ndescription: d\nx: |\n" + strings.Repeat("  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 700_000) + "---\n", code: 1, says: "too large"},
+		front("unclosed", "---\nname: pdf\n# PDF\n", "does not end"),
+		front("tabs", "---\nname:\tpdf\n\tdescription: d\n---\n# PDF\n", "front matter"),
+		front("duplicate keys", "---\nname: pdf\nname: docx\ndescription: d\n---\n", "already defined"),
+		front("binary", "---\nname: \x00\x01\xff\n---\n", "front matter"),
+		front("a bomb of aliases", "---\na: &a [x, x, x, x, x, x, x, x, x]\n"+aliases()+"name: *j\n---\n", "excessive aliasing"),
+		front("an alias of itself", "---\na: &a [*a]\nname: pdf\ndescription: d\n---\n", "contains itself"),
+		front("very deep", "---\nname: "+strings.Repeat("[", 20_000)+"\n---\n", "front matter"),
+		front("of another type", "---\n- name\n---\n", "front matter"),
+		{name: "front matter: a byte order mark and CRLF", files: "-- skills/pdf/SKILL.md --\n\ufeff---\r\nname: pdf\r\ndescription: d\r\n---\r\n# PDF\r\n", code: 0},
+		{name: "front matter: huge", files: "-- skills/pdf/SKILL.md --\n---\nname: pdf\ndescription: d\nx: |\n" + strings.Repeat("  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 700_000) + "---\n", code: 1, says: "too large"},
+	}
 }
 
 // aliases is nine keys, each nine times the one before.
@@ -96,7 +100,7 @@ func aliases() string {
 // What a source of strangers names wrongly is refused with the reason, and then
 // neither the spec, nor the project, nor the home has anything of it.
 func TestBadSourcesAreRefusedAndNothingIsWritten(t *testing.T) {
-	for _, c := range badSources {
+	for _, c := range badSources() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			work := t.TempDir()

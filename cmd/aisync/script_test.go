@@ -287,3 +287,24 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("it took %s", took)
 	}
 }
+
+// Each command of a script is this test binary, started anew: what its variables make at
+// the start is made some ten thousand times.
+func TestCommandsOfScriptsStartSmall(t *testing.T) {
+	cmd := exec.Command("aisync", "version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, trace)
+	}
+	seen := 0
+	for _, m := range regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, `).FindAllSubmatch(trace, -1) {
+		seen++
+		if bytes, err := strconv.Atoi(string(m[2])); err != nil || bytes > 2<<20 {
+			t.Errorf("%s makes %s bytes at the start of each command: make them in a function", m[1], m[2])
+		}
+	}
+	if seen == 0 {
+		t.Errorf("no init among:\n%s", trace)
+	}
+}

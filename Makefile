@@ -69,6 +69,14 @@ test-ledger: ## the ledger with 64 processes of 200 operations each, HISTORIES=1
 test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed at random, KILLS=100 times
 	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/supervise -run KilledSupervisors -count=1 -v -timeout 30m
 
+# ARGS=-short is what CI runs: of each program, each part of catalog/proved.json in
+# both scopes, beside all other programs, and the tests that take seconds. It leaves
+# out: sets of one or two programs, and one scope alone; the person's own files and
+# layer; imports, published sources, snapshots and plugins; the agreement with
+# "aisync context"; tasks, runs, their questions and sandboxes; two agents in one
+# project; roles, keys and headers; folders below the root; effects that others
+# committed; the questions of codex about hooks; denied reads. What is left out is
+# printed, and is proved by the whole form alone, which make night runs.
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
 	  go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'

@@ -76,7 +76,7 @@ func (e *editor) writes(message any) {
 // editor's next prompt is answered. Gemini CLI is left out: it gets the ping, but without
 // a network its first turn takes 45 seconds, and one after the ping more than 120.
 func TestAgentOfAnEditorIsWoken(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, id := range []string{"opencode", "qwen", "copilot"} {
 		t.Run(id, func(t *testing.T) {
 			p := lookUp(t, id)

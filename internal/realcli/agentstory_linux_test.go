@@ -20,7 +20,7 @@ import (
 // context; Codex's mail is in Claude's next request; and when Claude is killed,
 // its claim is free. Codex, started again, gets what was sent to it meanwhile.
 func TestTwoAgentsShareProject(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	claude, codex := lookUp(t, "claude"), lookUp(t, "codex")
 	claude.flags = append(slices.Clone(claude.flags), "--allowedTools=Bash")
 	codex.flags = append(slices.Clone(codex.flags), "-c", `sandbox_mode="danger-full-access"`)

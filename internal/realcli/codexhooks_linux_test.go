@@ -88,7 +88,7 @@ func (w *world) allowHooks() {
 // Codex runs a hook only once its user has allowed it. Until then doctor fails, as
 // one of them is required; afterwards it is silent, and the hooks run.
 func TestCodexRunsAllowedHooks(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, s := range []scope{{"project", false, true}, {"host", true, false}} {
 		t.Run(s.name, func(t *testing.T) {
 			w := newWorld(t, s, []string{"codex"})

@@ -268,7 +268,7 @@ func TestSpecEffectsNeedConfirmation(t *testing.T) {
 // obey it unasked. aisync makes none of them trust the folder and starts none
 // there before a person said yes.
 func TestCommittedEffectsNeedConfirmation(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, s := range strangers {
 		if s.spec != "" {
 			continue

@@ -10,7 +10,7 @@ import (
 // Programs that are started in a folder with rules for itself, and at the root,
 // have what loads says: the rules of both, also beside notes of a person's.
 func TestProgramsStartedInAFolder(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for name, start := range map[string]string{"at the root": "", "in the folder": "sub"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

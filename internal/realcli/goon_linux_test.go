@@ -18,7 +18,7 @@ import (
 // A program whose server is gone in the middle of its work is followed by one of
 // this machine, which is told the unfinished step and the last turns.
 func TestLocalProgramGoesOn(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	if _, err := exec.LookPath("script"); err != nil {
 		t.Skip("needs script of util-linux, for a terminal")
 	}

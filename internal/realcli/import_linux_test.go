@@ -31,7 +31,7 @@ var importedProjects = map[string][]string{
 // What a program sends to its model of a project is the same before an import and
 // after it is applied: each mark, as often.
 func TestImportKeepsWhatProgramsSend(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	projects := map[string]gathertest.Project{}
 	for _, p := range gathertest.Projects(t) {
 		projects[p.Name] = p

@@ -14,7 +14,7 @@ import (
 // Programs that can be pointed at a server send its key and its headers, which they
 // find in a variable or in a file. Qwen Code takes no header from a file.
 func TestProgramsSendKeyAndHeaders(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, id := range []string{"claude", "codex", "copilot", "opencode", "pi", "qwen"} {
 		for _, from := range []string{`{env: "LAN_KEY"}`, `{file: "~/the key"}`} {
 			t.Run(id+" "+from[1:4], func(t *testing.T) {

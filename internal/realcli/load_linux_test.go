@@ -11,7 +11,11 @@ import (
 
 func TestProgramsLoadEverythingOnce(t *testing.T) {
 	needPrograms(t)
-	for _, s := range []scope{{"host", true, false}, {"project", false, true}, {"both", true, true}} {
+	scopes := []scope{{"host", true, false}, {"project", false, true}, {"both", true, true}}
+	if testing.Short() {
+		scopes = scopes[2:]
+	}
+	for _, s := range scopes {
 		t.Run(s.name, func(t *testing.T) {
 			for _, set := range sets(s) {
 				t.Run(setName(set), func(t *testing.T) {
@@ -32,7 +36,7 @@ func TestProgramsLoadEverythingOnce(t *testing.T) {
 // What a person wrote in those files before stays, is read, and does not keep
 // out what the specs ask for; and it is all that is there in the end.
 func TestPersonsFilesAreRead(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	own := map[string]string{}
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"} {
 		own[name] = "# Mine\n\nKeep to " + mark("own", strings.ToLower(strings.TrimSuffix(name, ".md"))) + ".\n"
@@ -67,12 +71,22 @@ func needPrograms(t *testing.T) {
 	}
 }
 
+// needWholeRun skips a test that the short form of make test-runtimes leaves out.
+func needWholeRun(t *testing.T) {
+	t.Helper()
+	needPrograms(t)
+	if testing.Short() {
+		t.Skip("left out with -short")
+	}
+}
+
 // sets are the sets of runtimes that files are rendered for: all of them, and,
-// where both scopes have something, each alone and each two.
+// where both scopes have something, each alone and each two; with -short all of
+// them only.
 func sets(s scope) [][]string {
 	all := everyone()
 	out := [][]string{all}
-	if !s.host || !s.project {
+	if !s.host || !s.project || testing.Short() {
 		return out
 	}
 	for i, a := range all {

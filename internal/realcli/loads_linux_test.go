@@ -41,7 +41,7 @@ var trees = map[string]map[string]string{
 // What loads says a program has, the program sends to its model: of what aisync
 // wrote for every program, and of what people make by hand.
 func TestLoadsAgreesWithPrograms(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	t.Run("written", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, scope{"both", true, true}, everyone())

@@ -14,7 +14,7 @@ import (
 // carries out the model's claim of a file, under the program's name in the ledger.
 // The claim ends with the program. No hook is installed.
 func TestLedgerServerInPrograms(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, id := range []string{"claude", "codex", "copilot", "gemini", "opencode", "qwen"} {
 		t.Run(id, func(t *testing.T) {
 			p := lookUp(t, id)

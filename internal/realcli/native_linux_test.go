@@ -12,7 +12,7 @@ import (
 // an update; doctor sees what it does not tell; and nothing is left of one that is
 // removed.
 func TestNativePluginLoadsOnce(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, s := range []scope{{"project", false, true}, {"host", true, false}} {
 		t.Run(s.name, func(t *testing.T) {
 			w, p := newNativeWorld(t, s)

@@ -13,7 +13,7 @@ import (
 // for it that git does not carry, once, and no other program; what everyone has of
 // the project stays as it was, and git sees nothing of it.
 func TestOwnLayerReachesProgramsOnce(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	has := map[string][]string{ // by the part
 		"rule":  {"claude", "copilot", "opencode", "qwen"},
 		"skill": everyone(),

@@ -12,7 +12,7 @@ const npmRetries = 70 * time.Second
 
 // A person on a plane types opencode, not ai, which would set its variables.
 func TestOpencodeWaitsForNoNetwork(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	p := lookUp(t, "opencode")
 	w := newWorld(t, scope{"both", true, true}, []string{"opencode"})
 	w.aisync("apply", "--yes", "--trust")

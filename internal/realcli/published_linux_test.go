@@ -16,7 +16,7 @@ import (
 // it sends it to its model, runs it, or turns a name into its text. What a project
 // takes is recorded.
 func TestPublishedPartsLoadOnce(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	scopes := []scope{{"project", false, true}}
 	if everyWay {
 		scopes = append(scopes, scope{"host", true, false})

@@ -10,7 +10,7 @@ import (
 // Each program asks for the model that the spec has for what it does, and can be
 // told of another by hand as the plan says.
 func TestProgramsUseTheModelOfEachRole(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, c := range []struct {
 		id   string
 		argv []string // of the question; after the program's own

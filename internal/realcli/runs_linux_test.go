@@ -113,7 +113,7 @@ func (w *world) end() {
 // and in tmux: its work is committed and goes on to the next task, the person's
 // tree stays as it was, and no process outlives the worker.
 func TestProgramsWorkInRun(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for i, id := range []string{"codex", "opencode", "claude", "qwen", "gemini", "copilot", "pi"} {
 		for j, substrate := range []string{"process", "tmux"} {
 			if i%2 != j && !everyWay {
@@ -188,7 +188,7 @@ func TestUntrustedProjectIsNotStarted(t *testing.T) {
 // In the workspace codex shows its question in the window, some time after its
 // prompt: the run ends with which question waits.
 func TestQuestionIsReported(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	w, env := runWorld(t, "codex")
 	w.write(w.project, "graph.json", `{"schemaVersion": 1, "tasks": [{"id": "greet", "adapter": "codex", "substrate": "tmux", "goal": "Greet."}]}`)
 	w.write(w.project, ".ilchul/config.json", `{"schemaVersion": 1, "runtime": {"readinessTimeoutSeconds": 40}}`)
@@ -201,7 +201,7 @@ func TestQuestionIsReported(t *testing.T) {
 
 // An agent that only talks has done nothing.
 func TestTalkIsNoWork(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	w, env := runWorld(t, "codex", "opencode")
 	w.write(w.project, "graph.json", `{"schemaVersion": 1, "worktrees": true, "tasks": [
 		{"id": "c", "adapter": "codex", "substrate": "process", "goal": "Greet."},
@@ -221,7 +221,7 @@ func TestTalkIsNoWork(t *testing.T) {
 
 // An agent that ai starts from another folder works in the project.
 func TestLaunchedProgramWorksInProject(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	w, env := runWorld(t, "opencode")
 	p := lookUp(t, "opencode")
 	c := p.shell("pwd >where; echo $PWD >>where")
@@ -241,7 +241,7 @@ func TestLaunchedProgramWorksInProject(t *testing.T) {
 // In the person's files an agent has the permissions that the person gave it. What
 // it asks before it runs a command is reported, and nothing ran.
 func TestPermissionQuestionIsReported(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, c := range []struct{ id, question string }{
 		{"codex", "Would you like to run the following command?"},
 		{"claude", "Auto mode can't check actions"},
@@ -251,6 +251,7 @@ func TestPermissionQuestionIsReported(t *testing.T) {
 		{"copilot", "Do you want to"},
 	} {
 		t.Run(c.id, func(t *testing.T) {
+			t.Parallel()
 			p := lookUp(t, c.id)
 			w, env := runWorld(t, c.id)
 			w.trusts(c.id)

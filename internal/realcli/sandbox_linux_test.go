@@ -15,7 +15,7 @@ import (
 // the project, and to write the project, git's hooks, the run and another
 // worker's tree.
 func TestProgramsWorkInSandboxOfRun(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, id := range []string{"codex", "opencode", "claude", "qwen"} {
 		t.Run(id, func(t *testing.T) {
 			p := lookUp(t, id)

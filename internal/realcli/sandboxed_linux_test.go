@@ -14,7 +14,7 @@ import (
 // modes. What they ask aisync there about the other agents is true: beside a
 // helper with a keeper, one without, and after its end.
 func TestCodexSandboxKnowsOtherAgents(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	p := lookUp(t, "codex")
 	for _, mode := range []string{"workspace-write", "read-only"} {
 		t.Run(mode, func(t *testing.T) {

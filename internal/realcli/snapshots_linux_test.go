@@ -31,7 +31,7 @@ var snapshots = []struct {
 // Each program has each skill and subagent of what others have published once, at
 // its start, a command's text when it is named, and what a hook brings in.
 func TestSnapshotsLoadOnce(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	some := snapshots
 	if !everyWay {
 		some = snapshots[:1]

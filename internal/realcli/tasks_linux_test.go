@@ -13,7 +13,7 @@ import (
 // lets it read. Gemini CLI takes no server but its maker's, and the task stays
 // where it is.
 func TestProgramsDoTask(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, id := range everyone() {
 		t.Run(id, func(t *testing.T) {
 			p := lookUp(t, id)

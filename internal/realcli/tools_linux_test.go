@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aisync.dev/aisync/internal/fakemodel"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // use asks p, whose model uses a tool before it answers.
@@ -27,18 +28,16 @@ func (w *world) use(p program, c fakemodel.Call) []fakemodel.Request {
 // calls it, and not before.
 func TestHookRunsBeforeShell(t *testing.T) {
 	needPrograms(t)
-	w := newWorld(t, scope{"both", true, true}, everyone())
-	w.program(w.project, "project-may", "echo "+mark("project", "may")+"\n")
-	w.aisync("apply", "--yes", "--trust")
 	for _, id := range everyone() {
 		p := lookUp(t, id)
 		if p.Project.Events == nil {
 			continue
 		}
 		t.Run(id, func(t *testing.T) {
-			w := w.with(t)
-			w.ran("host", "shell")
-			w.ran("project", "shell")
+			t.Parallel()
+			w := newWorld(t, scope{"both", true, true}, everyone())
+			w.program(w.project, "project-may", "echo "+mark("project", "may")+"\n")
+			w.aisync("apply", "--yes", "--trust")
 			w.question(p, p.ask("Say a word."))
 			if w.ran("host", "shell")+w.ran("project", "shell") > 0 {
 				t.Error("a hook ran that is for the shell alone, and nothing used the shell")
@@ -63,32 +62,34 @@ func TestHookRunsBeforeShell(t *testing.T) {
 // from a person who types, so this proves nothing about it.
 func TestCommandBecomesText(t *testing.T) {
 	needPrograms(t)
-	w := newWorld(t, scope{"both", true, true}, everyone())
-	w.aisync("apply", "--yes", "--trust")
 	for _, id := range everyone() {
 		p := lookUp(t, id)
-		for _, scope := range w.scopes() {
-			at := p.User
-			if scope == "project" {
-				at = p.Project
-			}
-			if at.Commands == nil || id == "codex" {
-				continue
-			}
-			t.Run(id+"/"+scope, func(t *testing.T) {
-				name := scope + "-fix"
-				argv := p.ask("/" + name)
-				if p.invoke != nil {
-					argv = p.invoke(p, name)
-				}
-				right := mostOf(w.with(t).question(p, argv))[mark(scope, "fix")] == 1
-				parts.add(id, scope, "commands", right)
-				if !right {
-					w.with(t).keep()
-					t.Errorf("%q did not send the text of the command", argv)
-				}
-			})
+		if p.User.Commands == nil && p.Project.Commands == nil || id == "codex" {
+			continue
 		}
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, scope{"both", true, true}, everyone())
+			w.aisync("apply", "--yes", "--trust")
+			for scope, at := range map[string]spec.Scope{"host": p.User, "project": p.Project} {
+				if at.Commands == nil {
+					continue
+				}
+				t.Run(scope, func(t *testing.T) {
+					name := scope + "-fix"
+					argv := p.ask("/" + name)
+					if p.invoke != nil {
+						argv = p.invoke(p, name)
+					}
+					right := mostOf(w.with(t).question(p, argv))[mark(scope, "fix")] == 1
+					parts.add(id, scope, "commands", right)
+					if !right {
+						w.with(t).keep()
+						t.Errorf("%q did not send the text of the command", argv)
+					}
+				})
+			}
+		})
 	}
 }
 
@@ -125,10 +126,6 @@ func TestPermissionsHold(t *testing.T) {
 	needPrograms(t)
 	for _, s := range []scope{{"host", true, false}, {"project", false, true}} {
 		t.Run(s.name, func(t *testing.T) {
-			w := newWorld(t, s, everyone())
-			w.program(w.project, s.name+"-may", "echo "+mark(s.name, "may")+"\n")
-			w.program(w.project, s.name+"-not", "echo "+mark(s.name, "not")+"\n")
-			w.aisync("apply", "--yes", "--trust")
 			for _, id := range everyone() {
 				p := lookUp(t, id)
 				p.flags = slices.DeleteFunc(slices.Clone(p.flags), func(f string) bool { return f == "--yolo" })
@@ -136,7 +133,11 @@ func TestPermissionsHold(t *testing.T) {
 					continue
 				}
 				t.Run(id, func(t *testing.T) {
-					w := w.with(t)
+					t.Parallel()
+					w := newWorld(t, s, everyone())
+					w.program(w.project, s.name+"-may", "echo "+mark(s.name, "may")+"\n")
+					w.program(w.project, s.name+"-not", "echo "+mark(s.name, "not")+"\n")
+					w.aisync("apply", "--yes", "--trust")
 					ran := func(what string) bool {
 						requests := w.use(p, p.shell("./"+s.name+"-"+what+" now"))
 						return mostOf(requests)[mark(s.name, what)] > 0
@@ -186,7 +187,7 @@ func TestAnIgnoredFileIsNotRead(t *testing.T) {
 // A file that is denied by a permission is not read, wherever below the project
 // it lies; one with a name that only ends like its own is read.
 func TestADeniedReadHolds(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	w := newWorld(t, scope{"project", false, true}, everyone())
 	w.write(w.project, "rulesets/languages/demo/ignore", "hidden.txt\n/secrets/\n/top.txt\nsub/deep.txt\n*.key\n")
 	files := map[string]bool{

@@ -17,17 +17,22 @@ func (r report) markdown() string {
 	if r.pattern != "" {
 		flags += " -run '" + r.pattern + "'"
 	}
+	form := ""
+	if r.short {
+		form = "With -short each part is tried in one project for all programs, and the tests\nthat take longer are left out.\n"
+	}
 	fmt.Fprintf(&b, `# The newest programs
 
-Written on %s by `+"`make test-runtimes LATEST=1 ARGS='-write%s'`"+`. It runs the tests
-behind the **run** cells of [adapters.md](adapters.md) with the newest version of each
-program in npm, and compares. A program whose newest version is the tested one is not
-run again. A row with **regressed** makes the command fail. The evidence of
-adapters.md stays that of the tested version until its pin moves.
+Written on %s by `+"`make test-runtimes LATEST=1 ARGS='-write%s'`"+`.
+It runs the tests behind the **run** cells of [adapters.md](adapters.md) with the
+newest version of each program in npm, and compares.
+%sA program whose newest version is the tested one is not run again. A row with
+**regressed** makes the command fail. The evidence of adapters.md stays that of the
+tested version until its pin moves.
 
 | program | tested version | newest in npm | tried here | parts as before | regressed | better | not tried |
 |---|---|---|---|---|---|---|---|
-`, r.date, flags)
+`, r.date, flags, form)
 	for _, p := range r.programs {
 		id := p.pin.ID
 		if !p.moved() {

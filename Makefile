@@ -77,9 +77,11 @@ test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed
 # project; roles, keys and headers; folders below the root; effects that others
 # committed; the questions of codex about hooks; denied reads. What is left out is
 # printed, and is proved by the whole form alone, which make night runs.
-test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
+# LATEST=1 runs the tests with the newest versions in npm, and prints what changed
+# against the evidence (bin/newest.md; ARGS=-write: docs/newest.md too).
+test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them (LATEST=1: their newest versions)
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
-	  go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'
+	  $(if $(LATEST),go run ./scripts/newest $(ARGS),go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m')
 
 test-systemd: ## services under the real user manager of systemd, in a control group of its own (root; skipped where that cannot be)
 	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \

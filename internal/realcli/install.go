@@ -48,8 +48,13 @@ var Peers = []Package{
 }
 
 // before is the latest publication date of dependencies, so that a pin fixes all
-// of them.
+// of them. Another version of a package has those of the day of its installation.
 const before = "2026-11-22"
+
+// pinned reports whether p is one of the pins.
+func (p Package) pinned() bool {
+	return slices.Contains(slices.Concat(Agents, Peers, []Package{node, npm}), p)
+}
 
 // Some programs need a newer Node than a distribution has, and npm silently
 // installs an older release of a program if Node is too old for it. So both come
@@ -75,7 +80,11 @@ func DefaultCache() (Cache, error) {
 
 // Dir returns the folder of p. Its name contains the pins.
 func (c Cache) Dir(p Package) string {
-	return filepath.Join(string(c), "runtimes", p.ID+"-"+p.Version+"-node"+node.Version+"-"+before)
+	name := p.ID + "-" + p.Version + "-node" + node.Version
+	if p.pinned() {
+		name += "-" + before
+	}
+	return filepath.Join(string(c), "runtimes", name)
 }
 
 // Bin returns the PATH folder of p.
@@ -139,11 +148,15 @@ func (c Cache) install(ctx context.Context, p Package) error {
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir) // it has another name where all went well
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private":true}`), 0o644); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "npm", "install", p.Name+"@"+p.Version, "--before="+before, "--cache="+c.downloads(),
-		"--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+	args := []string{"install", p.Name + "@" + p.Version, "--cache=" + c.downloads(), "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+	if p.pinned() {
+		args = append(args, "--before="+before)
+	}
+	cmd := exec.CommandContext(ctx, "npm", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PWD="+dir, "PATH="+c.Bin(npm)+":"+c.NodeBin()+":"+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); errors.Is(err, exec.ErrNotFound) {

@@ -23,7 +23,7 @@ var filesystemServer = Package{Name: "@modelcontextprotocol/server-filesystem", 
 
 // serverEnviron is the environment of aisync for a person whose home is home.
 func serverEnviron(c Cache, home string, more ...string) []string {
-	claude := c.Bin(Agents[0])
+	claude := c.Bin(tested[0])
 	return append([]string{"HOME=" + home, "PATH=" + strings.Join([]string{filepath.Dir(binary), c.Bin(npm), c.NodeBin(), claude, "/usr/bin", "/bin"}, ":"), "LANG=C.UTF-8", "NO_COLOR=1"}, more...)
 }
 

@@ -127,7 +127,7 @@ func (w *world) judge(id string) {
 					w.t.Errorf("%s, %s: %s is there %d times, want 1", scope, part, m, seen[m])
 				}
 			}
-			parts.add(id, scope, part, right)
+			parts.add(w.t, id, scope, part, right)
 		}
 		rules := []string{"rule", "only" + id}
 		if scope == "project" {
@@ -141,7 +141,7 @@ func (w *world) judge(id string) {
 		}
 		if at.MCP != nil {
 			right := seen[mark(scope, "tool")] > 0
-			parts.add(id, scope, "mcp", right)
+			parts.add(w.t, id, scope, "mcp", right)
 			if !right {
 				w.t.Errorf("%s: the tool of the MCP server is not among those of the model", scope)
 			}
@@ -151,14 +151,14 @@ func (w *world) judge(id string) {
 		}
 		if at.Events != nil {
 			n := w.ran(scope, "start")
-			parts.add(id, scope, "hooks", n == 1)
+			parts.add(w.t, id, scope, "hooks", n == 1)
 			if n != 1 {
 				w.t.Errorf("%s: its hook of SessionStart ran %d times, want 1", scope, n)
 			}
 		}
 	}
 	if len(p.User.Endpoint)+len(p.Launch.Endpoint) > 0 {
-		parts.add(id, "host", "endpoint", len(seen) > 0)
+		parts.add(w.t, id, "host", "endpoint", len(seen) > 0)
 	}
 	// Without trust it would have left these out. Claude Code does not ask for any
 	// without a person to answer: its list of servers proves that elsewhere.
@@ -167,7 +167,7 @@ func (w *world) judge(id string) {
 		if p.Project.MCP == nil {
 			proof = mark("project", "skill")
 		}
-		parts.add(id, "host", "trust", seen[proof] > 0)
+		parts.add(w.t, id, "host", "trust", seen[proof] > 0)
 	}
 	for m, want := range w.own(id) {
 		if seen[m] != want {

@@ -3,6 +3,7 @@ package realcli
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,23 @@ var inTests = map[string]program{
 	"qwen": {flags: []string{"--yolo"}, say: []string{"qwen", "mcp", "approve", "--all"}, shell: call("run_shell_command", "command", "is_background", false, "description", "Do it"), read: call("read_file", "file_path")},
 }
 
+// tested are the Agents in the versions that are run.
+var tested = withVersions(Agents, os.Getenv(VersionsVariable))
+
+// withVersions returns pins with the versions "ID=VERSION …".
+func withVersions(pins []Package, versions string) []Package {
+	out := slices.Clone(pins)
+	for _, v := range strings.Fields(versions) {
+		id, version, _ := strings.Cut(v, "=")
+		for i := range out {
+			if out[i].ID == id {
+				out[i].Version = version
+			}
+		}
+	}
+	return out
+}
+
 // everyone is the ids of Agents.
 func everyone() (ids []string) {
 	for _, p := range Agents {
@@ -79,7 +97,7 @@ func everyone() (ids []string) {
 func lookUp(t *testing.T, id string) program {
 	t.Helper()
 	p := inTests[id]
-	for _, a := range Agents {
+	for _, a := range tested {
 		if a.ID == id {
 			p.Package = a
 		}

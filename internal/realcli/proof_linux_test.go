@@ -8,29 +8,42 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"aisync.dev/aisync/catalog"
 )
 
-// seenParts is what was seen of each program in each scope, part by part: true
-// as long as every world had it right.
+// seenParts collects what the tests see.
 type seenParts struct {
 	mu sync.Mutex
-	of map[string]map[string]map[string]bool // program, "user" or "project", part
+	of Seen
 }
 
-var parts = seenParts{of: map[string]map[string]map[string]bool{}}
+var parts = seenParts{of: Seen{}}
 
-func (s *seenParts) add(id, scope, part string, right bool) {
+// add notes what t saw of a part in the scope "host" or "project".
+func (s *seenParts) add(t testing.TB, id, scope, part string, right bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	scope = map[string]string{"host": "user", "project": "project"}[scope]
 	if s.of[id] == nil {
-		s.of[id] = map[string]map[string]bool{"user": {}, "project": {}}
+		s.of[id] = map[string]map[string]SeenPart{"user": {}, "project": {}}
 	}
-	before, known := s.of[id][scope][part]
-	s.of[id][scope][part] = right && (before || !known)
+	if before, known := s.of[id][scope][part]; !known || before.Right {
+		s.of[id][scope][part] = SeenPart{right, t.Name()}
+	}
+}
+
+// writeSeen writes what the tests saw into file.
+func writeSeen(file string) error {
+	parts.mu.Lock()
+	defer parts.mu.Unlock()
+	b, err := json.MarshalIndent(parts.of, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(b, '\n'), 0o644)
 }
 
 // proved is catalog/proved.json as this run would write it. What was seen before
@@ -38,8 +51,8 @@ func (s *seenParts) add(id, scope, part string, right bool) {
 func (s *seenParts) proved() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	right := func(m map[string]bool) []string {
-		maps.DeleteFunc(m, func(_ string, ok bool) bool { return !ok })
+	right := func(m map[string]SeenPart) []string {
+		maps.DeleteFunc(m, func(_ string, p SeenPart) bool { return !p.Right })
 		return append([]string{}, slices.Sorted(maps.Keys(m))...)
 	}
 	runtimes := map[string]catalog.Proof{}
@@ -84,10 +97,10 @@ func compareTried() error {
 		proof, _ := catalog.ProofOf(p.ID)
 		for scope, listed := range map[string][]string{"user": proof.User, "project": proof.Project} {
 			for _, part := range listed {
-				right, tried := parts.of[p.ID][scope][part]
+				seen, tried := parts.of[p.ID][scope][part]
 				if !tried {
 					fmt.Printf("%-9s %s, %s: not tried with -short\n", p.ID, part, scope)
-				} else if !right {
+				} else if !seen.Right {
 					wrong = append(wrong, p.ID+" "+part+" "+scope)
 				}
 			}

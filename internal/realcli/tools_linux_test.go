@@ -45,7 +45,7 @@ func TestHookRunsBeforeShell(t *testing.T) {
 			requests := w.use(p, p.shell("./project-may now")) // which the bundle allows
 			for _, scope := range w.scopes() {
 				n := w.ran(scope, "shell")
-				parts.add(id, scope, "hooks", n == 1)
+				parts.add(t, id, scope, "hooks", n == 1)
 				if n != 1 {
 					t.Errorf("%s: its hook of PreToolUse ran %d times, want 1", scope, n)
 				}
@@ -82,7 +82,7 @@ func TestCommandBecomesText(t *testing.T) {
 						argv = p.invoke(p, name)
 					}
 					right := mostOf(w.with(t).question(p, argv))[mark(scope, "fix")] == 1
-					parts.add(id, scope, "commands", right)
+					parts.add(t, id, scope, "commands", right)
 					if !right {
 						w.with(t).keep()
 						t.Errorf("%q did not send the text of the command", argv)
@@ -148,7 +148,7 @@ func TestPermissionsHold(t *testing.T) {
 					if !may {
 						may = ran("may")
 					}
-					parts.add(id, s.name, "permissions", may && !not)
+					parts.add(t, id, s.name, "permissions", may && !not)
 					if !may || not {
 						t.Errorf("what is allowed ran: %v; what is denied ran: %v", may, not)
 						w.keep()
@@ -175,7 +175,7 @@ func TestAnIgnoredFileIsNotRead(t *testing.T) {
 			w := w.with(t)
 			open := mostOf(w.use(p, p.read(filepath.Join(w.project, "open.txt"))))[mark("file", "open")]
 			hidden := mostOf(w.use(p, p.read(filepath.Join(w.project, "hidden.txt"))))[mark("file", "hidden")]
-			parts.add(id, "project", "ignore", open == 1 && hidden == 0)
+			parts.add(t, id, "project", "ignore", open == 1 && hidden == 0)
 			if open != 1 || hidden != 0 {
 				t.Errorf("the open file is there %d times, the hidden one %d times", open, hidden)
 				w.keep()

@@ -57,7 +57,7 @@ func TestValidatorsPass(t *testing.T) {
 					scopes = scopes[:1]
 				}
 				if name == "claude mcp list" {
-					parts.add(id, "host", "trust", strings.Count(r.out, "Connected") == 2)
+					parts.add(t, id, "host", "trust", strings.Count(r.out, "Connected") == 2)
 				}
 				for _, scope := range scopes {
 					for _, want := range wants {

@@ -25,6 +25,7 @@ the whole entry of a program.
 
 - **run**: seen with the program. ` + "`make test-runtimes`" + ` starts the version
   named below without a network and checks what it sends to its model.
+  [newest.md](newest.md) compares the newest versions in npm with that.
 - **parsed**: the program's own parser or schema, out of its package, takes it.
 - **documented**: aisync writes it as the program's documentation says; not tried with
   the program.

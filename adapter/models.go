@@ -49,7 +49,7 @@ func (h *Host) model(b *builder, use spec.ModelUse) error {
 	}
 	// No model for other programs.
 	projects := slices.ContainsFunc(h.Spec.Models, func(u spec.ModelUse) bool { return u.Projector == use.ID })
-	show := viewer{b: b, h: *h, id: use.ID, chat: h.Models[i].Chat, files: q.Files, origin: from(use.Pos)}
+	show := viewer{b: b, h: *h, id: use.ID, chat: cmp.Or(h.Models[i].Chat, q.Chat), files: q.Files, origin: from(use.Pos)}
 	for n, f := range q.Files {
 		a := model.Artifact{
 			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),

@@ -2,9 +2,6 @@ package adapter
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -25,7 +22,7 @@ type viewer struct {
 	b      *builder
 	h      Host
 	id     string
-	chat   string // spec.Model.Chat
+	chat   string // form of its prompts
 	files  []spec.ModelFile
 	origin []reconcile.Position
 	of     *model.Artifact // the file being declared
@@ -143,12 +140,7 @@ func (v viewer) ollama() fsys.LogicalPath {
 		return ""
 	}
 	digest := "sha256:" + strings.ToLower(v.of.SHA256)
-	config := ollama.Config{ModelFormat: "gguf", FileType: v.of.Quant, Architecture: "amd64", OS: "linux"}
-	config.RootFS.Type, config.RootFS.DiffIDs = "layers", []string{digest}
-	text, _ := json.Marshal(config) // plain fields: cannot fail
-	sum := sha256.Sum256(text)
-	configDigest := "sha256:" + hex.EncodeToString(sum[:])
-	layers := []ollama.Layer{{MediaType: "application/vnd.ollama.image.model", Digest: digest, Size: v.of.Size}}
+	manifest, blobs := ollama.View(ollama.Model{Digest: digest, Size: v.of.Size, Quant: v.of.Quant, Chat: v.chat})
 	blobAt := func(digest string) fsys.LogicalPath {
 		return dir.Join("blobs", strings.Replace(digest, ":", "-", 1))
 	}
@@ -156,21 +148,13 @@ func (v viewer) ollama() fsys.LogicalPath {
 	whole := func(p fsys.LogicalPath, b []byte, after ...reconcile.Address) reconcile.Address {
 		return v.declare(v.at("file", p), reconcile.Leaf{Body: file.Whole(b, 0o644), Origin: v.origin}, after...)
 	}
-	after := []reconcile.Address{name, whole(blobAt(configDigest), text, name)}
-	for _, part := range ollama.Parts(v.chat) {
-		sum := sha256.Sum256(part.Text)
-		part.Digest, part.Size = "sha256:"+hex.EncodeToString(sum[:]), int64(len(part.Text))
-		layers = append(layers, part.Layer)
-		after = append(after, whole(blobAt(part.Digest), part.Text))
+	after := []reconcile.Address{name}
+	for _, blob := range blobs {
+		after = append(after, whole(blobAt(blob.Digest), blob.Text, name))
 	}
-	if v.chat == "" {
-		v.b.note(true, v.origin, "ollama does not know the prompt template of model %s, so it passes prompts on as they are and offers no tools; name it in the catalog's entry (chat: \"chatml\")", v.id)
+	if why := ollama.NoTools(v.id, v.chat); why != "" {
+		v.b.note(true, v.origin, "%s", why)
 	}
-	manifest, _ := json.Marshal(ollama.Manifest{
-		SchemaVersion: 2, MediaType: "application/vnd.docker.distribution.manifest.v2+json",
-		Config: ollama.Layer{MediaType: "application/vnd.docker.container.image.v1+json", Digest: configDigest, Size: int64(len(text))},
-		Layers: layers,
-	}) // plain fields: cannot fail
 	whole(dir.Join("manifests", "registry.ollama.ai", "library", v.id, "latest"), manifest, after...)
 	return blobAt(digest)
 }

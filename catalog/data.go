@@ -2713,7 +2713,7 @@ func models() []spec.Model {
 			Context:  262144,
 			Params:   "30B, 3B active",
 			Homepage: "https://huggingface.co/Qwen/Qwen3-Coder-30B-A3B-Instruct",
-			Chat:     "chatml",
+			Chat:     "qwen3-coder",
 			Quants: []spec.Quant{
 				{
 					Name: "Q4_K_M",

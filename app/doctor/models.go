@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/gguf"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/store"
 	"aisync.dev/aisync/reconcile"
@@ -109,6 +110,9 @@ func (e *Env) checkHeader(x pin.Chosen, files []store.Checked) []Finding {
 		if shape.Arch != known.Arch || shape.Layers != known.Layers || shape.Vocabulary != known.Vocabulary {
 			differs("architecture, layers and vocabulary", shapeText(shape), shapeText(*known))
 		}
+	}
+	if said := x.Model.Chat; said != "" && shape.Chat != "" && shape.Chat != said && shape.Chat != gguf.ChatOther && shape.Chat != gguf.ChatPlain {
+		differs("that its prompts have the form", shape.Chat, said)
 	}
 	if shape.Context > 0 && x.Model.Context > shape.Context {
 		differs("a context of", fmt.Sprintf("%d tokens", shape.Context), x.Model.Context)

@@ -50,7 +50,32 @@ func (srv *server) checkAPIs(ctx context.Context) (out []Finding) {
 			out = append(out, fail(srv.fixAPI(l.ID, api), "%s has no %s, which %s needs", srv.endpoint.URL, endpoint.PathOf(api), l.ID))
 		}
 	}
-	return append(out, srv.checkContexts(ctx, users, told)...)
+	return append(append(out, srv.checkTools(ctx, users, told)...), srv.checkContexts(ctx, users, told)...)
+}
+
+// checkTools reports models with which an ollama refuses the tools that programs
+// send. A program that has neither hooks nor MCP servers sends none.
+func (srv *server) checkTools(ctx context.Context, users []start.Launch, told start.Server) (out []Finding) {
+	var ids []string
+	for _, l := range users {
+		if l.Driver.MCPSupport || l.Driver.Hooks == "native" {
+			ids = append(ids, l.ID)
+		}
+	}
+	names, err := srv.names()
+	if len(ids) == 0 || err != nil || srv.service.Kind != "ollama" && srv.service.Kind != "external" {
+		return nil
+	}
+	for _, m := range told.Models {
+		one, cancel := context.WithTimeout(ctx, cmp.Or(srv.e.options.Timeout, endpointLimit))
+		takes, known := srv.endpoint.Tools(one, cmp.Or(srv.named(names, m.Name), m.Name))
+		cancel()
+		if known && !takes {
+			out = append(out, fail(`serve the model with kind: "llama-server", or a newer ollama; aisync plan tells what its prompt template has`,
+				"%s offers no tools with %s, and refuses what %s sends", srv.endpoint.URL, m.Name, strings.Join(ids, ", ")))
+		}
+	}
+	return out
 }
 
 // newer are the programs to install for an API that older ones lack. Of ollama

@@ -190,7 +190,11 @@ func (srv *server) checkModels(ctx context.Context) []Finding {
 			if len(names) > 0 {
 				has = "it serves " + strings.Join(names, ", ")
 			}
-			out = append(out, fail(srv.advice(), "%s does not serve %s: %s", srv.endpoint.URL, m, has))
+			fix := srv.advice()
+			if srv.service.Kind == "ollama" {
+				fix = "aisync apply shows it to ollama again where it was deleted there; else " + fix
+			}
+			out = append(out, fail(fix, "%s does not serve %s: %s", srv.endpoint.URL, m, has))
 		}
 	}
 	if len(names) == 0 && len(service.ModelsOf(srv.service)) == 0 {
@@ -226,11 +230,30 @@ func (srv *server) prompt(ctx context.Context) Outcome {
 		case endpoint.Refused(err):
 			return found(srv.refused(err))
 		case err != nil:
-			out.Findings = append(out.Findings, fail(srv.advice(), "%s: %v", m, err))
+			why, fix := srv.whyNotLoaded(ctx)
+			out.Findings = append(out.Findings, fail(fix, "%s: %v%s", m, err, why))
 		}
 		out.Took += answer.Took
 	}
 	return out
+}
+
+// whyNotLoaded returns why a server that runs did not answer, as a clause that what it
+// wrote last tells, and what to do. ollama loads a model when it is first asked.
+func (srv *server) whyNotLoaded(ctx context.Context) (clause, fix string) {
+	v, _, err := srv.e.plan()
+	if srv.service.Kind == "external" || err != nil {
+		return "", srv.advice()
+	}
+	c, err := v.Services.Controller(srv.service.Scope == "system")
+	if err != nil {
+		return "", srv.advice()
+	}
+	cause, why, _ := service.Why(ctx, c, control.State{Name: srv.service.Name})
+	if cause == "" {
+		return "", srv.advice()
+	}
+	return "; it wrote that " + why, advice.ServerEnded(string(cause), srv.service.Name, srv.service.Kind)
 }
 
 // checkUnit reports a service that is not active, or was not started from this
@@ -314,7 +337,7 @@ func (srv *server) whyNotRunning(ctx context.Context) (text, fix string) {
 	case service.Port:
 		fix = "the check of its port names the program; then " + fix
 	default:
-		fix = advice.ServerEnded(string(cause), srv.service.Name) + "; then " + fix
+		fix = advice.ServerEnded(string(cause), srv.service.Name, srv.service.Kind) + "; then " + fix
 	}
 	return text, fix
 }

@@ -45,6 +45,10 @@ func (r *Resolver) Model(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	}
 	x := Chosen{Use: use, Model: m, Quant: q, Reason: reason}
 	x.Shape, x.Here = r.shape(ctx, use, name, q)
+	if s := x.Shape; s != nil && (!x.Here || local(q)) { // no apply changes what it says
+		q.Chat = s.Chat
+		x.Quant = q
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.chosen == nil {
@@ -52,6 +56,11 @@ func (r *Resolver) Model(ctx context.Context, use spec.ModelUse, m spec.Model) (
 	}
 	r.chosen[use.ID] = x
 	return q, reason, nil
+}
+
+// local reports whether each file of q comes from this machine.
+func local(q spec.Quant) bool {
+	return !slices.ContainsFunc(q.Files, func(f spec.ModelFile) bool { return !slices.ContainsFunc(f.Sources, spec.IsLocal) })
 }
 
 func modelAddress(id string) reconcile.Address { return reconcile.Address("model:" + id) }

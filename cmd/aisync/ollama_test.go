@@ -30,12 +30,14 @@ type ollama struct {
 	server    *exec.Cmd
 }
 
-func newOllama(t *testing.T, home string) *ollama {
+func newOllama(t *testing.T, home string) *ollama { return newOllamaOf(t, ollamaVersion, home) }
+
+func newOllamaOf(t *testing.T, version, home string) *ollama {
 	t.Helper()
 	cache, err := os.UserCacheDir()
-	bin := filepath.Join(cache, "aisync-test", "ollama", ollamaVersion, "ollama")
+	bin := filepath.Join(cache, "aisync-test", "ollama", version, "ollama")
 	if _, serr := os.Stat(bin); err != nil || serr != nil {
-		t.Skipf("no ollama %s at %s: nothing of it was tried", ollamaVersion, bin)
+		t.Skipf("no ollama %s at %s: nothing of it was tried", version, bin)
 	}
 	return &ollama{t: t, bin: bin, home: home}
 }

@@ -95,17 +95,20 @@ func LockThenApplyModel(id string) string {
 // RestoreModel says how to get the bytes of a model anew.
 func RestoreModel(id string) string { return "run aisync apply --restore --target model:" + id }
 
-// ServerEnded says what to do about a service's server that ended for a cause.
-func ServerEnded(cause, name string) string {
+// ServerEnded says what to do about the server of a service, a program, that ended for
+// a cause or did not load its model.
+func ServerEnded(cause, name, program string) string {
 	switch cause {
 	case "gone", "port":
 		return "run aisync doctor: it names which, and what to do"
 	case "damaged":
 		return "run aisync models verify --deep"
 	case "too new":
-		return "install a newer server, or take another model; llama-server --version tells which this is"
+		return "install a newer server, or take another model; " + program + " --version tells which this is"
 	case "memory", "killed":
 		return "run aisync models fit"
+	case "disk":
+		return "free space on that disk: df -h tells which is full, aisync models du what models take"
 	case "argument":
 		return "correct args of service " + name + " in the spec, then run aisync apply"
 	}

@@ -22,10 +22,11 @@ type Header struct {
 	Version               int
 	Arch                  string
 	Name                  string
-	FileType              int64 // llama.cpp's llama_ftype: 15 is Q4_K_M, 18 is Q6_K
-	Context               int64 // tokens
-	Blocks                int   // layers, including those that predict further tokens
-	Predicting            int   // how many at the end predict further tokens
+	Chat                  string // how its chat template tells it of tools: a form of chatForms, ChatOther or ChatPlain
+	FileType              int64  // llama.cpp's llama_ftype: 15 is Q4_K_M, 18 is Q6_K
+	Context               int64  // tokens
+	Blocks                int    // layers, including those that predict further tokens
+	Predicting            int    // how many at the end predict further tokens
 	Embedding             int64
 	Vocab                 int64
 	HeadCount             []int64 // by layer
@@ -77,6 +78,8 @@ const (
 	maxBlocks  = 4096
 	maxDepth   = 4 // of arrays in arrays
 	maxText    = 1 << 12
+	// Published chat templates have up to 20 KB.
+	maxTemplate = 1 << 18
 
 	maxCount  = 1 << 32 // tokens, files
 	maxLength = 1 << 20 // numbers in a row, heads

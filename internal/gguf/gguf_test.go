@@ -258,6 +258,9 @@ func TestADamagedHeaderIsRefused(t *testing.T) {
 		"rows that do not pack":  {add("x", nil, func(f *file) { f.tensor("t", 12, 0, 100) }), "rows of 100"},
 		"dimensions that wrap":   {add("x", nil, func(f *file) { f.tensor("t", 0, 0, 1<<32, 1<<32) }), "more numbers"},
 		"many dimensions":        {add("x", nil, func(f *file) { f.tensor("t", 0, 0, make([]uint64, 9)...) }), "9 dimensions"},
+		"an offset over the end": {append(add("x", nil, func(f *file) { f.tensor("t", 0, 1<<50, 64) }), make([]byte, 1024)...), "incomplete"},
+		"more than the file has": {append(add("x", nil, func(f *file) { f.tensor("t", 0, 0, 1<<40) }), make([]byte, 1024)...), "incomplete"},
+		"an offset of 2^64":      {append(add("x", nil, func(f *file) { f.tensor("t", 0, 1<<64-32, 64) }), make([]byte, 1024)...), ""},
 		"tensors that overlap":   {append(add("x", nil, func(f *file) { f.tensor("t", 0, 0, 64); f.tensor("u", 0, 32, 64) }), make([]byte, 1024)...), "overlap"},
 	} {
 		t.Run(name, func(t *testing.T) {

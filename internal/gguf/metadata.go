@@ -13,12 +13,13 @@ type metadata struct {
 	numbers map[string]int64
 	arrays  map[string][]int64
 	lengths map[string]int64
-	kept    int // elements in arrays
+	kept    int    // elements in arrays
+	chat    string // Header.Chat
 	err     error
 }
 
 func (s *scanner) metadata(keys int64) *metadata {
-	m := &metadata{map[string]string{}, map[string]int64{}, map[string][]int64{}, map[string]int64{}, 0, nil}
+	m := &metadata{map[string]string{}, map[string]int64{}, map[string][]int64{}, map[string]int64{}, 0, "", nil}
 	seen := map[string]bool{}
 	for range keys {
 		if s.err != nil {
@@ -40,8 +41,10 @@ func (s *scanner) value(m *metadata, key string, typ uint32) {
 	case s.err != nil:
 	case typ >= uint32(len(widths)):
 		s.fail("%s has the unknown type %d; the file is damaged, or newer than this aisync", key, typ)
+	case typ == typeString && key == "tokenizer.chat_template":
+		m.chat = chatForm(s.textUpTo(key, maxTemplate))
 	case typ == typeString && strings.HasPrefix(key, "tokenizer."):
-		s.skip(s.length(key)) // a chat template may be long
+		s.skip(s.length(key))
 	case typ == typeString:
 		m.texts[key] = s.text(key)
 	case typ == typeArray:
@@ -145,7 +148,7 @@ func (m *metadata) flags(key string) []bool {
 
 // header returns the metadata; everything but tensors.
 func (m *metadata) header() (Header, error) {
-	h := Header{Arch: m.texts["general.architecture"], Name: m.texts["general.name"], FileType: m.number("general.file_type", maxCount, 0)}
+	h := Header{Arch: m.texts["general.architecture"], Name: m.texts["general.name"], Chat: m.chat, FileType: m.number("general.file_type", maxCount, 0)}
 	h.Split = Split{int(m.number("split.no", maxCount, 0)), int(m.number("split.count", maxCount, 0)), m.number("split.tensors.count", maxCount, 0)}
 	if h.Split.Count > 0 && h.Split.No >= h.Split.Count {
 		m.damaged("split.no", int64(h.Split.No))

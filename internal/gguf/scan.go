@@ -129,9 +129,12 @@ func (s *scanner) length(what string) int64 {
 
 // text reads a string. It keeps only the first maxText bytes: callers need
 // nothing longer.
-func (s *scanner) text(what string) string {
+func (s *scanner) text(what string) string { return s.textUpTo(what, maxText) }
+
+// textUpTo reads a string and keeps its first most bytes.
+func (s *scanner) textUpTo(what string, most int64) string {
 	n := s.length(what)
-	b := s.bytes(min(n, maxText))
+	b := s.bytes(min(n, most))
 	s.skip(n - int64(len(b)))
 	if s.err != nil {
 		return ""

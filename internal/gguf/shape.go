@@ -27,7 +27,7 @@ func Shape(shards ...Header) (spec.Shape, error) {
 	if h.Blocks == 0 || h.Embedding == 0 {
 		return spec.Shape{}, fmt.Errorf("the file is not a language model: its architecture is %q, without layers", h.Arch)
 	}
-	s := spec.Shape{Arch: h.Arch, Context: h.Context, Vocabulary: h.Vocab, Embedding: h.Embedding}
+	s := spec.Shape{Arch: h.Arch, Chat: h.Chat, Context: h.Context, Vocabulary: h.Vocab, Embedding: h.Embedding}
 	for _, x := range shards {
 		s.TensorBytes += x.TensorBytes
 		s.ExpertsBytes += x.ExpertBytes

@@ -169,7 +169,7 @@ func endedError(ctx context.Context, at control.Controller, st control.State) er
 	if why != "" {
 		how += ": " + why
 	}
-	return advice.New(fmt.Errorf("service %s %s; %s", st.Name, how, said), advice.ServerEnded(string(cause), st.Name))
+	return advice.New(fmt.Errorf("service %s %s; %s", st.Name, how, said), advice.ServerEnded(string(cause), st.Name, "llama-server"))
 }
 
 // LastLines returns the last lines that a service wrote; nil if they cannot be

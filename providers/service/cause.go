@@ -21,16 +21,19 @@ const (
 	Killed   Cause = "killed"   // by a person or, for want of memory, by the system
 	Port     Cause = "port"     // another program has it
 	Argument Cause = "argument" // it does not know one, or its value
+	Disk     Cause = "disk"     // it has no space left
 )
 
-// causes are words of llama-server (b11669, and older ones), the first that fits.
+// causes are words of llama-server (b11669, and older ones) and ollama (0.9.6), the
+// first that fits.
 var causes = []struct {
 	cause Cause
 	words *regexp.Regexp
 	text  string // with the group of words
 }{
 	{Argument, regexp.MustCompile(`error: (invalid argument: .+)|error while handling argument ("[^"]+": .+)|cache type (\S+ with block size \d+ does not divide .+)`), "it does not take an argument: "},
-	{Port, regexp.MustCompile(`couldn't bind HTTP server socket`), "another program has its port"},
+	{Port, regexp.MustCompile(`couldn't bind HTTP server socket|bind: address already in use`), "another program has its port"},
+	{Disk, regexp.MustCompile(`(\S+): no space left on device`), "its disk is full: "},
 	{Memory, regexp.MustCompile(`insufficient memory|failed to allocate|unable to allocate|bad_alloc|[Cc]annot allocate memory|out of memory|OutOfDeviceMemory`), "it got too little memory"},
 	{Gone, regexp.MustCompile(`failed to open GGUF file '([^']+)' \(No such file`), "a file of its model is not there: "},
 	{TooNew, regexp.MustCompile(`unknown model architecture: '([^']+)'`), "this version of it does not know the model's architecture "},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The lines are those of llama-server b11669.
+// The lines are those of llama-server b11669, and of ollama 0.9.6 where they say so.
 func TestCauseOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		ended, line string
@@ -19,6 +19,8 @@ func TestCauseOf(t *testing.T) {
 		"a cache type":            {"exit code 1", "E llama_init_from_model: K cache type q8_0 with block size 32 does not divide n_embd_head_k=16", Argument, "it does not take an argument: q8_0 with block size 32 does not divide n_embd_head_k=16"},
 		"a device":                {"exit code 1", `error while handling argument "--device": invalid device: Vulkan0`, Argument, `it does not take an argument: "--device": invalid device: Vulkan0`},
 		"a port":                  {"exit code 1", "E srv         start: couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 18799", Port, "another program has its port"},
+		"a port of ollama's":      {"exit code 1", "Error: listen tcp 127.0.0.1:18799: bind: address already in use", Port, "another program has its port"},
+		"a full disk of ollama's": {"exit code 1", "Error: write /h/.ollama/id_ed25519: no space left on device", Disk, "its disk is full: /h/.ollama/id_ed25519"},
 		"memory":                  {"exit code 1", "E ggml_aligned_malloc: insufficient memory (attempted to allocate 204800.00 MB)", Memory, "it got too little memory"},
 		"killed":                  {"signal killed", "I srv  llama_server: model loaded", Killed, "it was killed, by a person or because memory ran out"},
 		"killed under systemd":    {"signal KILL", "", Killed, "it was killed, by a person or because memory ran out"},

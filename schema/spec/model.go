@@ -13,7 +13,7 @@ type Model struct {
 	Context  int64 // native context length, tokens
 	Params   string
 	Homepage string
-	Chat     string  // form of its prompts: "chatml"; "": unknown
+	Chat     string  // form of its prompts: "chatml", "granite", "llama3", "mistral", "phi4-mini", "qwen3-coder"; "": as its header says
 	Quants   []Quant // smallest first
 }
 
@@ -24,6 +24,7 @@ type Quant struct {
 	Files    []ModelFile
 	Repo     string // Hugging Face repository
 	Revision string // of Repo: a branch, tag or commit; "" is main
+	Chat     string // form of its prompts, as in Shape, where its pinned or local header tells it
 }
 
 // Size returns the sum of the files' sizes in bytes.

@@ -7,11 +7,12 @@ import (
 )
 
 // Shape describes the memory that serving a model takes, apart from its files'
-// size. It comes from a GGUF header (package gguf) and is the same for all
+// size, and the form of its prompts. It comes from a GGUF header (package gguf) and is the same for all
 // quantizations of a model except for Tensors and Experts. A zero field means
 // none, or unknown.
 type Shape struct {
 	Arch         string `json:"arch"`
+	Chat         string `json:"chat,omitempty"`           // as Model.Chat; "other": a form of its own; "none": it tells no tools
 	Context      int64  `json:"context_tokens"`           // that the model was trained for
 	Layers       int64  `json:"layers"`                   // of all kinds
 	Attention    int64  `json:"attention_layers"`         // that keep every token
@@ -56,6 +57,9 @@ func (s *Shape) fields() []struct {
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteString(s.Arch)
+	if s.Chat != "" {
+		b.WriteString(" chat=" + s.Chat)
+	}
 	for _, f := range s.fields() {
 		if *f.n != 0 {
 			fmt.Fprintf(&b, " %s=%d", f.word, *f.n)
@@ -75,6 +79,9 @@ func ParseShape(text string) (Shape, error) {
 	fields := s.fields()
 	for _, w := range words[1:] {
 		name, value, _ := strings.Cut(w, "=")
+		if name == "chat" {
+			s.Chat = value
+		}
 		for _, f := range fields {
 			if f.word != name {
 				continue

@@ -8,7 +8,7 @@ import (
 
 func TestShapeRoundTrip(t *testing.T) {
 	var s Shape
-	s.Arch = "qwen3next"
+	s.Arch, s.Chat = "qwen3next", "chatml"
 	v := reflect.ValueOf(&s).Elem()
 	for i := range v.NumField() {
 		if f := v.Field(i); f.CanInt() {

@@ -68,13 +68,14 @@ func Loopback(address string) bool {
 // Models returns the names under which the server offers models.
 func (e Endpoint) Models(ctx context.Context) ([]string, error) {
 	var got struct {
-		Data []struct{ ID string } `json:"data"`
+		Object string                `json:"object"` // "list": ollama without a model has no data
+		Data   []struct{ ID string } `json:"data"`
 	}
 	body, err := e.call(ctx, http.MethodGet, "/models", nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(body, &got); err != nil || got.Data == nil {
+	if err := json.Unmarshal(body, &got); err != nil || got.Data == nil && got.Object != "list" {
 		return nil, fmt.Errorf("%s/models: response is not a list of models: %s", e.URL, clip(string(body)))
 	}
 	var names []string

@@ -216,6 +216,12 @@ func phi3() *Model {
 	return m
 }
 
+// Told is a small Llama with a chat template.
+func Told(name, chat string) *Model {
+	w := width{layers: 1, embedding: 64, feed: 64, heads: 2, cached: 2, head: 32, vocabulary: 512, context: 4096, tied: true, chat: chat}
+	return dense(name, "llama", f32, w, nil)
+}
+
 // Small are models that compute quickly and keep much of a conversation: one all of
 // it, one in windows.
 func Small() []*Model {

@@ -123,9 +123,12 @@ func (m *Model) Tensor(name string, typ uint32, dims ...int) {
 	m.offset += (numbers/blocks[typ][0]*blocks[typ][1] + 31) / 32 * 32
 }
 
-// vocabulary writes the tokenizer: one token for each byte, ChatML's marks, and
-// what fills the list.
-func (m *Model) vocabulary(n int) {
+// chatML is a chat template without tools.
+const chatML = "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{'<|im_start|>assistant\n'}}{% endif %}"
+
+// vocabulary writes the tokenizer: one token for each byte, ChatML's marks, what
+// fills the list, and the chat template.
+func (m *Model) vocabulary(n int, chat string) {
 	tokens := make([]string, 0, n)
 	types := make([]int32, 0, n)
 	next := rune(256)
@@ -151,7 +154,7 @@ func (m *Model) vocabulary(n int) {
 	m.Number("tokenizer.ggml.bos_token_id", 256)
 	m.Number("tokenizer.ggml.eos_token_id", 257)
 	m.Flag("tokenizer.ggml.add_bos_token", false)
-	m.Text("tokenizer.chat_template", "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{'<|im_start|>assistant\n'}}{% endif %}")
+	m.Text("tokenizer.chat_template", chat)
 }
 
 func u32(b *bytes.Buffer, n uint32) { _ = binary.Write(b, binary.LittleEndian, n) }

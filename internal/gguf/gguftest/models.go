@@ -1,6 +1,9 @@
 package gguftest
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // width is what a model's tensors are as wide as.
 type width struct {
@@ -9,6 +12,7 @@ type width struct {
 	experts, used, expert, shared int
 	tied                          bool   // the output is the embedding
 	ends                          string // name of the norm before the output, if it is not the usual one
+	chat                          string // chat template; "": ChatML's
 }
 
 // start returns a model with what all have.
@@ -29,7 +33,7 @@ func start(name, arch string, weights uint32, w width) *Model {
 		m.Number(".attention.head_count", w.heads)
 	}
 	m.Float(".attention.layer_norm_rms_epsilon", 1e-5)
-	m.vocabulary(w.vocabulary)
+	m.vocabulary(w.vocabulary, cmp.Or(w.chat, chatML))
 	m.Tensor("token_embd.weight", weights, w.embedding, w.vocabulary)
 	m.norm(w.last(), w.embedding)
 	if !w.tied {

@@ -261,7 +261,11 @@ func (t PlanText) totals(w io.Writer, v *Plan) {
 	if s.FetchBytes > 0 {
 		line := "To fetch: " + quantity.Bytes(s.FetchBytes) + "."
 		if v.Disk != nil {
-			line += fmt.Sprintf(" Free at %s: %s now, %s after.", termtext.Safe(v.Disk.Path), quantity.Bytes(v.Disk.Before), quantity.Bytes(v.Disk.After))
+			after := quantity.Bytes(v.Disk.After) + " after"
+			if v.Disk.After < 0 {
+				after = quantity.Bytes(-v.Disk.After) + " too few"
+			}
+			line += fmt.Sprintf(" Free at %s: %s now, %s.", termtext.Safe(v.Disk.Path), quantity.Bytes(v.Disk.Before), after)
 		}
 		fmt.Fprintln(w, line)
 	}

@@ -12,7 +12,7 @@ import (
 func (n node) runtime() spec.Runtime {
 	n = n.listed()
 	r := spec.Runtime{
-		ID: n.name(), Pos: n.labelPos(), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
+		ID: n.name(), Pos: n.labelPos(), Extends: n.getStr("extends"), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
 		Homepage: n.getStr("homepage"), Command: n.getStr("command"), Packages: n.get("packages").texts(),
 		Node: n.getStr("node"), Network: n.getBool("network"), Local: n.getBool("local"), Experimental: n.getBool("experimental"),
 		APIs: n.getStrings("apis"), MCPSupport: n.getBool("mcp"), Subagents: n.getBool("subagents"),

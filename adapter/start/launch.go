@@ -5,6 +5,7 @@
 package start
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -329,7 +330,9 @@ func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
 			out = append(out, &runtimes[i])
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Driver.Order < out[j].Driver.Order })
+	sort.SliceStable(out, func(i, j int) bool { // one that extends another must be named
+		return cmp.Or(cmp.Compare(out[i].Driver.Order, out[j].Driver.Order), cmp.Compare(out[i].Extends, out[j].Extends)) < 0
+	})
 	return out
 }
 

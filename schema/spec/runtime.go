@@ -11,6 +11,7 @@ type Runtime struct {
 	ID           string
 	Pos          Position
 	Source       string // the bundle source that provides it; "" for an entry of a catalog
+	Extends      string // the entry at the root of those that it extends; "": none
 	DisplayName  string
 	Aliases      []string // other known ids
 	Homepage     string
@@ -46,6 +47,15 @@ type Runtime struct {
 
 	User    Scope
 	Project Scope
+}
+
+// ProgramID returns the id by which what aisync knows beside entries, such as the form
+// of hooks, is looked up: that of the extended entry.
+func (r *Runtime) ProgramID() string {
+	if r.Extends != "" {
+		return r.Extends
+	}
+	return r.ID
 }
 
 // PartFacts is what is known of one part of a program beside where it lies.

@@ -120,6 +120,9 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 		program = doc.Command + ", not installed"
 	}
 	a.Printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "no spec here"))
+	if r.Extends != "" {
+		a.Printf("It extends %s: what was seen of %[1]s is not proved of it.\n\n", termtext.Safe(r.Extends))
+	}
 	t := a.Table()
 	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
 	place := func(level catalog.Level, where string) string {

@@ -40,7 +40,7 @@ const ledgerLabel = "agents: ledger"
 func (p Project) ledgerHooks(b *builder, places []place, w bundleRequest) {
 	var without []string
 	for _, pl := range places {
-		for _, h := range coordination.Hooks(pl.rt.ID) {
+		for _, h := range coordination.Hooks(pl.rt.ProgramID()) {
 			b.event(pl, w, nil, h) // an event that the program does not have stays out
 		}
 		servers, told := coordination.Servers(pl.rt, p.Spec.Agents.Ledger.Pos, p.Spec.MCP)

@@ -57,6 +57,10 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 	b.mcp(places, slices.Concat(packages.Servers(h.Home, h.Spec.MCP), bundledServers(b.wishes)))
 	h.models(b)
 	h.endpoint(b) // after the models: a service needs its models
+	uses, says := h.starts().Loosening()
+	for i, text := range says {
+		b.note(true, from(uses[i].Pos), "%s", text)
+	}
 	b.finish(places)
 	return b.done()
 }

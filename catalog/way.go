@@ -26,7 +26,7 @@ type Way struct {
 // agent gets that ai starts; else polling. A runtime of a spec may say otherwise.
 func WayOf(r spec.Runtime) Way {
 	w := Way{Polling, Polling}
-	form, ok := HookFormOf(r.ID)
+	form, ok := HookFormOf(r.ProgramID())
 	switch {
 	case ok && (form.TellsAt("SessionStart") || form.TellsAt("UserPromptSubmit")):
 		w = Way{HookInjection, HookInjection}
@@ -40,7 +40,7 @@ func WayOf(r spec.Runtime) Way {
 
 // WithoutHooks returns the way of a program in a project that has no hooks for it.
 func WithoutHooks(r spec.Runtime) Way {
-	r.ID = "" // HookFormOf knows none
+	r.ID, r.Extends = "", "" // HookFormOf knows none
 	if r.Coordination.Startup == HookInjection {
 		r.Coordination.Startup = ""
 	}

@@ -33,7 +33,7 @@ func (n node) host(dir string) *spec.Host {
 		Policy:       spec.Policy{Drift: "report"},
 	}
 	for _, f := range n.get("runtimes").fields() {
-		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.getStr("cli"), Endpoint: f.get("endpoint").endpointUse()})
+		h.Runtimes = append(h.Runtimes, spec.RuntimeUse{ID: f.name(), Pos: f.labelPos(), Install: f.get("install").install(), CLI: f.getStr("cli"), Endpoint: f.get("endpoint").endpointUse(), Args: f.get("args").nameds(), Env: f.get("env").launchVars()})
 	}
 	for _, f := range n.get("trustSources").elements() {
 		h.TrustSources = append(h.TrustSources, spec.TrustedSource{Source: f.get("source").address(dir), Pin: f.getStr("pin"), Pos: f.valuePos()})

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"time"
 
 	"aisync.dev/aisync/schema/reference"
@@ -49,6 +50,21 @@ func (n node) references() []spec.EnvVar {
 	for i, e := range list {
 		if v := reference.Variable(e.Value); v != "" {
 			list[i].Value, list[i].Secret = "", &spec.Secret{Env: v}
+		}
+	}
+	return list
+}
+
+// launchVars are variables of a program that aisync starts: a reference that is not the
+// whole value would reach it as text.
+func (n node) launchVars() []spec.EnvVar {
+	list := n.references()
+	for i, e := range list {
+		parts := reference.Split(e.Value)
+		if slices.ContainsFunc(parts, func(p reference.Part) bool { return p.Variable != "" }) {
+			n.get(e.Name).problem("a variable is the whole value, or none of it", `write "${NAME}" alone, or $${ for the text ${`)
+		} else if len(parts) == 1 {
+			list[i].Value = parts[0].Text
 		}
 	}
 	return list

@@ -12,7 +12,7 @@ import (
 func (n node) runtime() spec.Runtime {
 	n = n.listed()
 	r := spec.Runtime{
-		ID: n.name(), Pos: n.labelPos(), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
+		ID: n.name(), Pos: n.labelPos(), Extends: n.getStr("extends"), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
 		Homepage: n.getStr("homepage"), Command: n.getStr("command"), Packages: n.get("packages").texts(),
 		Node: n.getStr("node"), Network: n.getBool("network"), Local: n.getBool("local"), Experimental: n.getBool("experimental"),
 		APIs: n.getStrings("apis"), MCPSupport: n.getBool("mcp"), Subagents: n.getBool("subagents"),
@@ -94,7 +94,7 @@ func (n node) session() spec.Session {
 func (n node) launch() spec.Launch {
 	return spec.Launch{
 		Args: n.getStrings("args"), Interactive: n.getStrings("interactive"), Headless: n.getStrings("headless"),
-		JSON: n.getStrings("json"), Autonomous: n.getStrings("autonomous"), Model: n.getStrings("model"),
+		JSON: n.getStrings("json"), Autonomous: n.getStrings("autonomous"), Loosens: n.getStrings("loosens"), Model: n.getStrings("model"),
 		Ready: n.getStr("ready"), ReadyDelay: int(n.get("readyDelay").int()), Dialogs: n.getStrings("dialogs"), Trusted: n.get("trusted").texts(),
 		Reads: n.get("reads").lists(), Environment: n.get("environment").texts(), Endpoint: n.get("endpoint").texts(), Offline: n.get("offline").texts(), Sandbox: n.get("sandbox").texts(),
 		Hosts: n.getStrings("hosts"), Elsewhere: n.getStrings("elsewhere"),

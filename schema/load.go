@@ -20,6 +20,7 @@ import (
 	"aisync.dev/aisync/internal/limit"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/costly"
+	"aisync.dev/aisync/schema/extends"
 	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -202,6 +203,9 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 	if !d.root.Exists() {
 		return nil
 	}
+	d.root = extends.WriteOut(l.eval.ctx, d.root, func(id, message, hint string) {
+		d.node().get("catalog").get("runtimes").get(id).get("extends").problem(message, hint)
+	})
 	d.check(l.eval.schema.LookupPath(cue.ParsePath("#HostSpec")))
 	root := d.node()
 	s.Catalog = root.get("catalog").catalog()

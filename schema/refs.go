@@ -95,6 +95,7 @@ func checkHost(n node, h *spec.Host, x inventory) {
 			at.get("install").get("via").noPackage(rt, u.Install.Via)
 		}
 		checkInstall(at.get("install"), u.Install)
+		x.checkLaunch(at, u)
 		if u.CLI == "" {
 			continue
 		}

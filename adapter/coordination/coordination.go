@@ -48,7 +48,7 @@ func Hooks(runtime string) []bundle.Hook {
 // runtime that Hooks has none for; none where own, the spec's servers, has one of its
 // name. told is false where the runtime takes neither hooks nor a server in a project.
 func Servers(rt spec.Runtime, pos spec.Position, own []spec.MCPServer) (servers []spec.MCPServer, told bool) {
-	if len(Hooks(rt.ID)) > 0 {
+	if len(Hooks(rt.ProgramID())) > 0 {
 		return nil, true
 	}
 	if !rt.MCPSupport || rt.Project.MCP == nil {

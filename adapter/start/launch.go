@@ -5,6 +5,7 @@
 package start
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,7 +62,11 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 			use = u
 		}
 	}
-	l := Launch{ID: id, Driver: rt, Environment: map[string]string{}, Secrets: map[string]string{}}
+	l := Launch{ID: id, Driver: rt, Args: use.Arguments()}
+	var err error
+	if l.Environment, l.Secrets, err = Variables(&use, h.Values); err != nil {
+		return l, err
+	}
 	name := h.ServiceOf(use.Endpoint, rt)
 	if service != "" {
 		name.Value = service
@@ -94,8 +99,48 @@ func (h *Host) Launch(id, service, model string) (Launch, error) {
 		return l, nil
 	}
 	l.Service, l.Model = *s, server.Model
-	err := h.driven(&l, use.CLI, rt, &server)
-	return l, err
+	return l, h.driven(&l, use.CLI, rt, &server)
+}
+
+// Variables returns the variables that use adds to every launch, those that hold a
+// secret apart. Without values the latter are left out.
+func Variables(use *spec.RuntimeUse, values Values) (plain, secrets map[string]string, err error) {
+	plain, secrets = map[string]string{}, map[string]string{}
+	for _, v := range use.Env {
+		switch {
+		case v.Secret == nil:
+			plain[v.Name] = v.Value
+		case values != nil:
+			if secrets[v.Name], err = values(*v.Secret); err != nil {
+				return nil, nil, fmt.Errorf("variable %s of %s (%s): %w", v.Name, use.ID, v.Pos, err)
+			}
+		}
+	}
+	return plain, secrets, nil
+}
+
+// Loosening says how the spec's lasting arguments and variables loosen the launches of
+// runtimes; one sentence a runtime, at its use.
+func (h *Host) Loosening() (at []spec.RuntimeUse, says []string) {
+	for _, use := range h.Spec.Runtimes {
+		if words := use.Loosening(h.ProgramOf(use)); len(words) > 0 {
+			at, says = append(at, use), append(says, fmt.Sprintf("every launch of %s has %s: it may do more without asking you", use.ID, strings.Join(words, ", ")))
+		}
+	}
+	return at, says
+}
+
+// ProgramOf returns the runtime whose program a launch of use starts: its own, or the
+// driver's; an empty one if it is unknown.
+func (h *Host) ProgramOf(use spec.RuntimeUse) *spec.Runtime {
+	rt := Find(h.Runtimes, use.ID)
+	if rt == nil {
+		return &spec.Runtime{}
+	}
+	if d := h.driver(use.CLI); rt.Local && d != nil {
+		return d
+	}
+	return rt
 }
 
 // Launches returns the launch of every runtime of the spec that talks to a
@@ -285,7 +330,9 @@ func Drivers(runtimes []spec.Runtime) []*spec.Runtime {
 			out = append(out, &runtimes[i])
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Driver.Order < out[j].Driver.Order })
+	sort.SliceStable(out, func(i, j int) bool { // one that extends another must be named
+		return cmp.Or(cmp.Compare(out[i].Driver.Order, out[j].Driver.Order), cmp.Compare(out[i].Extends, out[j].Extends)) < 0
+	})
 	return out
 }
 

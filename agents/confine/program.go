@@ -12,12 +12,16 @@ import (
 
 // Program is an agent program in its non-interactive form, with a separate home.
 type Program struct {
-	Runtime  spec.Runtime
-	Path     string      // of its command, absolute
-	Show     []string    // hidden paths that it needs to see
-	Endpoint string      // with /v1
-	Access   spec.Access // what requests to it must carry
-	Secret   func(spec.Secret) (string, error)
+	Runtime spec.Runtime
+	Path    string   // of its command, absolute
+	Show    []string // hidden paths that it needs to see
+	// What the host's spec adds to every launch, without its secrets: those stay
+	// outside a sandbox.
+	Args      []string
+	Variables map[string]string
+	Endpoint  string      // with /v1
+	Access    spec.Access // what requests to it must carry
+	Secret    func(spec.Secret) (string, error)
 	// Set returns how to start the program in a separate home, so that it uses
 	// the server at url, which ends in /v1.
 	Set func(url string) (Setting, error)
@@ -50,7 +54,7 @@ func (s Setting) Write(b sandbox.Box) error {
 // Environment returns the variables of the program; kept says that it runs in a
 // sandbox.
 func (p Program) Environment(s Setting, kept bool) (env []string) {
-	for _, vars := range []map[string]string{map[bool]map[string]string{true: p.Runtime.Launch.Sandbox}[kept], s.Environment} {
+	for _, vars := range []map[string]string{map[bool]map[string]string{true: p.Runtime.Launch.Sandbox}[kept], p.Variables, s.Environment} {
 		for _, name := range slices.Sorted(maps.Keys(vars)) {
 			env = append(env, name+"="+vars[name])
 		}
@@ -63,5 +67,5 @@ func (p Program) Environment(s Setting, kept bool) (env []string) {
 // limits.
 func (p Program) Command(prompt string, kept bool) []string {
 	l := p.Runtime.Launch
-	return append([]string{p.Path}, l.Line(l.Headless, nil, prompt, kept)...)
+	return append([]string{p.Path}, l.Line(l.Headless, p.Args, prompt, kept)...)
 }

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/agents/process"
 	"aisync.dev/aisync/agents/process/processtest"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/schema/spec"
 )
 
 type p = processtest.P
@@ -200,5 +201,19 @@ func BenchmarkThousandProcesses(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A process that an entry and the one that it extends could both have started is the
+// latter's, whatever their order.
+func TestMatchPrefersExtendedEntry(t *testing.T) {
+	all := []spec.Runtime{
+		{ID: "a", Extends: "b", Detect: spec.Detect{Processes: []string{"b", "own"}}},
+		{ID: "b", Detect: spec.Detect{Processes: []string{"b"}}},
+	}
+	for name, want := range map[string]string{"b": "b", "own": "a", "other": ""} {
+		if got := Match(process.Process{Comm: name}, all); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }

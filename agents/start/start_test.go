@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"aisync.dev/aisync/agents/confine"
 	"aisync.dev/aisync/agents/launch"
 	"aisync.dev/aisync/agents/task/executor"
 	"aisync.dev/aisync/catalog"
@@ -241,5 +242,24 @@ func TestCandidatesOrder(t *testing.T) {
 	}
 	if len(order) != len(catalog.Commands())+1 {
 		t.Errorf("%d candidates of %d programs", len(order), len(catalog.Commands()))
+	}
+}
+
+// In a sandbox a program gets the lasting arguments and plain variables of the host,
+// and none of its secrets.
+func TestSandboxedProgramHasLastingArguments(t *testing.T) {
+	m := machine(strings.Join(catalog.Commands(), " "), "")
+	m.Secret = func(spec.Secret) (string, error) { t.Error("a secret is read"); return "", nil }
+	use := spec.RuntimeUse{ID: "codex", Args: []spec.Named{{Value: "--search"}}, Env: []spec.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Secret: &spec.Secret{Env: "B"}}}}
+	tasks := Tasks{Machine: m, Host: served("s", use), Known: known(), Loopback: func(string) bool { return true }, Folders: func(string) []string { return nil }}
+	p, err := tasks.Program("codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(p.Command("x", true), " "), "/bin/codex --search exec --dangerously-bypass-approvals-and-sandbox --skip-git-repo-check x"; !strings.HasSuffix(got, strings.TrimPrefix(want, "/bin/codex")) {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if env := p.Environment(confine.Setting{Environment: map[string]string{"C": "2"}}, true); !slices.Equal(env, []string{"A=1", "C=2"}) {
+		t.Errorf("variables %q", env)
 	}
 }

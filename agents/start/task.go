@@ -101,11 +101,16 @@ func ranked(h *adapter.Host) []*spec.Runtime {
 func (t *Tasks) candidate(rt *spec.Runtime, h *spec.Host, server *adapter.Server, missing string) executor.Candidate {
 	path, err := t.Look(rt.Command)
 	one := executor.Candidate{Name: rt.ID, Tools: slices.Sorted(maps.Keys(rt.Tools)), Missing: unfit(rt, err, server, missing)}
-	if one.Missing == "" && slices.ContainsFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID && u.Endpoint != nil && !u.Endpoint.On }) {
+	var use spec.RuntimeUse
+	if i := slices.IndexFunc(h.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == rt.ID }); i >= 0 {
+		use = h.Runtimes[i]
+	}
+	variables, _, _ := adapter.Variables(&use, nil) // no secret is read: no error
+	if one.Missing == "" && use.Endpoint != nil && !use.Endpoint.On {
 		one.Missing = "the spec has endpoint: false for it, and tasks are done with the host's endpoint"
 	}
 	one.Executor = executor.Program{Hide: t.Hide, Program: confine.Program{
-		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Endpoint: server.URL, Access: server.Access, Secret: t.Secret,
+		Runtime: *rt, Path: path, Show: append(t.Folders(path), t.Show...), Endpoint: server.URL, Access: server.Access, Secret: t.Secret, Args: use.Arguments(), Variables: variables,
 		Set: func(url string) (confine.Setting, error) {
 			alone, err := adapter.AloneAt(rt, url, server.Model, server.Context)
 			return confine.Setting{Environment: alone.Environment, Files: alone.Files}, err

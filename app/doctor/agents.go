@@ -75,10 +75,7 @@ func (e *Env) askAgent(ctx context.Context, l start.Launch, program string) []Fi
 	maps.Copy(set, l.Secrets)
 	maps.Copy(set, l.Driver.Launch.Environment)
 	maps.Copy(set, l.Driver.Launch.Offline)
-	env := e.cleanEnv(*l.Driver, program, dir)
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		env = append(env, name+"="+set[name])
-	}
+	env := append(e.cleanEnv(*l.Driver, program, dir), pairs(set)...)
 	argv := slices.Concat([]string{program}, l.Driver.Launch.Args, l.Args)
 	for _, a := range l.Driver.Launch.Headless {
 		argv = append(argv, strings.ReplaceAll(a, "{prompt}", agentPrompt))

@@ -1,12 +1,13 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/providers/packages"
@@ -20,10 +21,11 @@ func (e *Env) runtimeChecks() []Check {
 		return nil
 	}
 	known := catalog.With(e.spec.Catalog)
+	host := start.Host{Spec: e.spec.Host, Runtimes: known.Runtimes(), Has: func(program string) bool { return e.findProgram(program) != "" }}
 	var out []Check
 	for _, use := range e.spec.Host.Runtimes {
-		rt, ok := known.Runtime(cmp.Or(use.CLI, use.ID))
-		if !ok || rt.Command == "" {
+		rt := *host.ProgramOf(use)
+		if rt.Command == "" {
 			continue
 		}
 		c := runtimeFamily.check(use.ID, rt.Command)
@@ -47,8 +49,16 @@ func (e *Env) checkRuntime(ctx context.Context, use spec.RuntimeUse, rt spec.Run
 		return []Finding{warn("install "+rt.Command+", or take "+use.ID+" out of runtimes", "%s: %s is not in PATH, and the spec does not install it", use.Pos, rt.Command)}
 	}
 	out := append(e.movedFolders(use), e.checkVersion(use, rt)...)
+	if words := use.Loosening(&rt); len(words) > 0 {
+		out = append(out, warn("take it out of args and env if you do not want that", "%s: every launch of %s has %s: it may do more without asking you", use.Pos, use.ID, strings.Join(words, ", ")))
+	}
+	plain, secrets, err := start.Variables(&use, e.machine.Secret)
+	if err != nil {
+		return append(out, fail("", "%s is not launched: %v", use.ID, err))
+	}
 	if e.options.Deep && e.places.Root == "" {
-		out = append(out, e.runValidators(ctx, rt, program)...)
+		maps.Copy(plain, secrets)
+		out = append(out, e.runValidators(ctx, rt, program, plain)...)
 	}
 	return out
 }

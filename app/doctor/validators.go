@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,8 +24,8 @@ import (
 const validatorLimit = 45 * time.Second
 
 // runValidators runs a program's own checks, without the network where the kernel
-// allows that, and with cleanEnv.
-func (e *Env) runValidators(ctx context.Context, rt spec.Runtime, program string) []Finding {
+// allows that, and with cleanEnv and the variables of its launches.
+func (e *Env) runValidators(ctx context.Context, rt spec.Runtime, program string, variables map[string]string) []Finding {
 	var out []Finding
 	for _, v := range rt.Validators {
 		command := strings.Join(append([]string{rt.Command}, v.Args...), " ")
@@ -40,7 +41,7 @@ func (e *Env) runValidators(ctx context.Context, rt spec.Runtime, program string
 			continue
 		}
 		one, cancel := context.WithTimeout(ctx, validatorLimit)
-		jail := netjail.Program{Argv: append([]string{program}, v.Args...), Env: e.cleanEnv(rt, program, dir), Dir: dir, Must: e.isolationReason()}
+		jail := netjail.Program{Argv: append([]string{program}, v.Args...), Env: append(e.cleanEnv(rt, program, dir), pairs(variables)...), Dir: dir, Must: e.isolationReason()}
 		text, _, err := jail.Run(one)
 		text = escapeCodes().ReplaceAllString(text, "")
 		late := errors.Is(one.Err(), context.DeadlineExceeded)
@@ -96,6 +97,14 @@ func (e *Env) cleanEnv(rt spec.Runtime, program, dir string) []string {
 		env = append(env, name+"="+value)
 	}
 	return env
+}
+
+// pairs returns variables as NAME=VALUE, sorted.
+func pairs(variables map[string]string) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		out = append(out, name+"="+variables[name])
+	}
+	return out
 }
 
 // escapeCodes matches the colours that programs print in spite of NO_COLOR.

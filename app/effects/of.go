@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
@@ -90,17 +92,17 @@ var launcherObeys = []spec.Obeyed{{
 	Effects: []spec.EffectRule{{Key: "/checks/*", Class: "runs", Says: "runs {value} around a program"}},
 }}
 
-// obeys is what rt reads in a project. For a program that the catalog does not
-// describe yet, everything counts that its adapter writes settings, servers and
-// hooks to.
+// obeys is what rt reads in a project. Of a file of settings, servers or hooks that
+// its entry does not describe, everything counts: so it is where an entry extends one
+// whose files lie elsewhere.
 func obeys(rt spec.Runtime) []spec.Obeyed {
 	s := rt.Project
-	if len(s.Obeys) > 0 {
-		return s.Obeys
-	}
-	var out []spec.Obeyed
+	out := slices.Clone(s.Obeys)
 	add := func(name, format string) {
-		if name == "" {
+		described := func(o spec.Obeyed) bool {
+			return slices.ContainsFunc(o.Files, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, name) })
+		}
+		if name == "" || slices.ContainsFunc(s.Obeys, described) {
 			return
 		}
 		if format != "json" && format != "toml" && format != "yaml" {

@@ -28,7 +28,7 @@ type Literal struct {
 func Of(s *spec.Spec, host, project bool) []Literal {
 	var out []Literal
 	if host && s.Host != nil {
-		out = append(append(servers(s.Host.MCP), services(s.Host.Services)...), settings(s.Host.Settings)...)
+		out = slices.Concat(launches(s.Host.Runtimes), servers(s.Host.MCP), services(s.Host.Services), settings(s.Host.Settings))
 	}
 	if project && s.Project != nil {
 		out = append(append(out, servers(s.Project.MCP)...), settings(s.Project.Settings)...)
@@ -63,6 +63,21 @@ func servers(all []spec.MCPServer) []Literal {
 		for _, v := range slices.Concat(m.Env, m.Headers) {
 			if kind := secret.Value(v.Value, v.Name); v.Secret == nil && kind != "" {
 				add(v.Pos, v.Name, kind, "write {env: \"NAME\"}, and export the variable NAME")
+			}
+		}
+	}
+	return out
+}
+
+func launches(all []spec.RuntimeUse) []Literal {
+	var out []Literal
+	for _, u := range all {
+		if i, kind := secret.Args(u.Arguments()); kind != "" {
+			out = append(out, Literal{u.Args[i].Pos, fmt.Sprintf("argument %d of the launches of %s is %s, as plain text in the spec and in the list of processes; pass it in env as {env: \"NAME\"}", i+1, u.ID, kind)})
+		}
+		for _, v := range u.Env {
+			if kind := secret.Value(v.Value, v.Name); v.Secret == nil && kind != "" {
+				out = append(out, Literal{v.Pos, fmt.Sprintf("%s of the launches of %s is %s, as plain text in the spec; write {env: \"NAME\"}, and export the variable NAME", v.Name, u.ID, kind)})
 			}
 		}
 	}

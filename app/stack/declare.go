@@ -84,6 +84,7 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	v.Declared.Add(host)
 	v.Declared.Add(project)
 	v.refuseMoved()
+	v.noteExtended()
 	v.Declared.Notes = append(v.Declared.Notes, literals.Notes(v.Spec, v.Has(reconcile.HostOwner), v.Has(reconcile.ProjectOwner(v.Places.Project)))...)
 	if len(host.Declarations) > 0 && len(project.Declarations) > 0 {
 		v.Declared.Notes = append(v.Declared.Notes, adapter.Overlaps(host, project)...)

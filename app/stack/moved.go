@@ -6,10 +6,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/adapter/userpaths"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 	"aisync.dev/aisync/schema/spec"
@@ -44,7 +44,7 @@ func (v *View) MovedFolders() []MovedFolder {
 				continue
 			}
 			own, _ := v.Catalog.Runtime(use.ID)
-			f.places = append(pathsIn(reflect.ValueOf(rt.User)), pathsIn(reflect.ValueOf(own.User))...)
+			f.places = append(userpaths.Of(rt.User), userpaths.Of(own.User)...)
 			if f.moves(v.Places.Home) {
 				out = append(out, f)
 			}
@@ -67,7 +67,7 @@ func (f MovedFolder) moves(home fsys.LogicalPath) bool {
 	if sameFile(was, now) || real(was) == real(now) {
 		return false
 	}
-	return slices.ContainsFunc(f.places, func(p string) bool { return below(f.Move.From, p) })
+	return slices.ContainsFunc(f.places, func(p string) bool { return userpaths.Below(f.Move.From, p) })
 }
 
 func sameFile(a, b string) bool {
@@ -84,11 +84,8 @@ func (f MovedFolder) To(p string) string {
 
 // Moves reports whether p, a path "~/…", is a place of the runtime's in f.
 func (f MovedFolder) Moves(p string) bool {
-	return below(f.Move.From, p) && slices.ContainsFunc(f.places, func(place string) bool { return below(place, p) })
+	return userpaths.Below(f.Move.From, p) && slices.ContainsFunc(f.places, func(place string) bool { return userpaths.Below(place, p) })
 }
-
-// below reports whether p is dir or lies in it.
-func below(dir, p string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
 // Fix is what a person can do about f.
 func (f MovedFolder) Fix() string {
@@ -98,30 +95,6 @@ func (f MovedFolder) Fix() string {
 // Reason says what f moves.
 func (f MovedFolder) Reason() string {
 	return fmt.Sprintf("%s is set to %s: %s looks in %s, and aisync writes to %s", f.Move.Variable, f.Value, f.Runtime, f.To(f.Move.From), f.Move.From)
-}
-
-// pathsIn returns the paths "~/…" in v, a Scope or a part of one.
-func pathsIn(v reflect.Value) []string {
-	var out []string
-	switch v.Kind() {
-	case reflect.String:
-		if strings.HasPrefix(v.String(), "~/") {
-			out = append(out, v.String())
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return pathsIn(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			out = append(out, pathsIn(v.Field(i))...)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			out = append(out, pathsIn(v.Index(i))...)
-		}
-	}
-	return out
 }
 
 // refuseMoved takes out of v.Declared what a program would not find where aisync

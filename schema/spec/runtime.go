@@ -11,6 +11,7 @@ type Runtime struct {
 	ID           string
 	Pos          Position
 	Source       string // the bundle source that provides it; "" for an entry of a catalog
+	Extends      string // the entry at the root of those that it extends; "": none
 	DisplayName  string
 	Aliases      []string // other known ids
 	Homepage     string
@@ -46,6 +47,15 @@ type Runtime struct {
 
 	User    Scope
 	Project Scope
+}
+
+// ProgramID returns the id by which what aisync knows beside entries, such as the form
+// of hooks, is looked up: that of the extended entry.
+func (r *Runtime) ProgramID() string {
+	if r.Extends != "" {
+		return r.Extends
+	}
+	return r.ID
 }
 
 // PartFacts is what is known of one part of a program beside where it lies.
@@ -110,6 +120,7 @@ type Launch struct {
 	JSON        []string            // added to Headless: prints JSON
 	Reads       map[string][]string // added if the project has that file, which the program reads only when told to
 	Autonomous  []string            // asks for no permission; for a sandbox, or a separate work tree of a run
+	Loosens     []string            // "--flag", "--flag VALUE", "NAME" or "NAME=VALUE", * at the end: any rest: allows it more without asking, like Autonomous
 	Model       []string            // selects a model
 	Ready       string              // its prompt for input; "": wait for ReadyDelay
 	ReadyDelay  int                 // milliseconds
@@ -126,14 +137,15 @@ type Launch struct {
 // Line returns the arguments with which the program takes prompt in form, which
 // is Interactive or Headless; own are further ones of this start. A free program
 // asks for no permission. Words that begin the form come before the flags of a
-// free program: codex exec --flag prompt.
+// free program: codex exec --flag prompt. Where own names one of the flags of a free
+// program, own decides.
 func (l *Launch) Line(form, own []string, prompt string, free bool) []string {
 	words := 0
 	for words < len(form) && !strings.HasPrefix(form[words], "-") && form[words] != "{prompt}" {
 		words++
 	}
 	out := slices.Concat(l.Args, own, form[:words])
-	if free && !slices.ContainsFunc(l.Autonomous, func(a string) bool { return slices.Contains(form, a) }) {
+	if free && !slices.ContainsFunc(l.Autonomous, func(a string) bool { return slices.Contains(form, a) || slices.Contains(flagWords(own), a) }) {
 		out = append(out, l.Autonomous...)
 	}
 	for _, arg := range form[words:] {

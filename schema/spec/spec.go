@@ -149,6 +149,8 @@ type RuntimeUse struct {
 	// Endpoint says whether it uses a service of the host; nil: a generic local
 	// runtime uses the host's endpoint, a vendor's program its vendor's service.
 	Endpoint *EndpointUse
+	Args     []Named  // of every launch by aisync
+	Env      []EnvVar // likewise, sorted by Name
 }
 
 // EndpointUse is a host's setting for one runtime and its services.

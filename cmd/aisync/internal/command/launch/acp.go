@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	adapter "aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/agents/acp"
 	"aisync.dev/aisync/agents/identity"
 	"aisync.dev/aisync/agents/launch"
@@ -32,7 +34,9 @@ editor's agent command. Lines pass unchanged. The agent gets a seat in the
 ledger of the project in which the editor starts it, and ensemble-tmux wakes it
 by a prompt in the session that was used last, between the editor's turns; a
 prompt of the editor waits until that turn has ended. Without a ledger nothing
-wakes it. No spec is read, and no check is run.
+wakes it. The program gets the variables that the host's spec adds to its launches,
+and, where it is the runtime's own command, the arguments, in front of yours. No
+check is run.
 
 The exit code is that of the program.`,
 		Example:     "  $ aisync acp -- opencode acp\n  …",
@@ -42,11 +46,6 @@ The exit code is that of the program.`,
 			if name != "" && !ledger.ValidAgent(name) {
 				return cli.Usagef("--seat %q: want 1 to 64 letters, digits, dots, underscores and hyphens", name)
 			}
-			id := roster.Match(process.Process{Comm: filepath.Base(args[0]), Args: args}, catalog.Runtimes())
-			rt, ok := catalog.With(spec.Catalog{}).Find(cmp.Or(word, id))
-			if !ok {
-				return cli.Usagef("%s is no program that the catalog knows; say which runtime it is: --runtime", args[0])
-			}
 			dir, err := project.Physical(cli.WorkingFolder())
 			if err != nil {
 				return err
@@ -55,13 +54,34 @@ The exit code is that of the program.`,
 			if err != nil {
 				return err
 			}
+			s, index, p, err := SpecFor(cmd.Context(), a, root)
+			if err != nil {
+				a.Say("aisync: continuing without the specs, which cannot be read:")
+				a.Report(err)
+				s, index = &spec.Spec{}, catalog.With(spec.Catalog{})
+			}
+			id := roster.Match(process.Process{Comm: filepath.Base(args[0]), Args: args}, index.Runtimes())
+			rt, ok := index.Find(cmp.Or(word, id))
+			if !ok {
+				return cli.Usagef("%s is no program that the catalog knows; say which runtime it is: --runtime", args[0])
+			}
+			l := &Launcher{host: s.Host, Choice: launch.Choice{Runtime: rt}, Program: launch.Program{Runtime: rt}}
+			use := l.use()
+			variables, secrets, err := adapter.Variables(&use, Programs(a, p).Secret)
+			if err != nil {
+				return err
+			}
+			if filepath.Base(args[0]) == rt.Command {
+				args = slices.Concat(args[:1], use.Arguments(), args[1:])
+			}
+			l.sayLoosened(a)
 			environ := maps.Clone(a.Env)
 			if name != "" {
 				environ[identity.VarLedger] = name
 			}
-			s := launch.Start{Root: root, Dir: dir, Role: "agent", Runtime: rt.ID, Label: rt.ID, Command: args,
-				Environment: map[string]string{identity.VarRuntime: rt.ID, identity.VarProject: root}}
-			code, err := acp.Serve(cmd.Context(), launch.Runner{Start: s, Environ: environ, Streams: launch.Streams{Err: cli.Bare(a.Err)}}, a.In, cli.Bare(a.Out),
+			maps.Copy(variables, map[string]string{identity.VarRuntime: rt.ID, identity.VarProject: root})
+			begin := launch.Start{Root: root, Dir: dir, Role: "agent", Runtime: rt.ID, Label: rt.ID, Command: args, Environment: variables, Secrets: secrets}
+			code, err := acp.Serve(cmd.Context(), launch.Runner{Start: begin, Environ: environ, Streams: launch.Streams{Err: cli.Bare(a.Err)}}, a.In, cli.Bare(a.Out),
 				func(f string, args ...any) { a.Say("aisync: "+f, args...) })
 			if err != nil {
 				a.Report(fmt.Errorf("%s: %w", rt.ID, err))

@@ -133,6 +133,7 @@ func runLaunch(ctx context.Context, a *cli.App, f launchFlags, words, more []str
 	if err != nil {
 		return err
 	}
+	l.sayLoosened(a)
 	d, err := decide(a, l, &f)
 	if err != nil {
 		return err

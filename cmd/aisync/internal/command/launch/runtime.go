@@ -17,6 +17,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
@@ -80,6 +81,26 @@ func Prepare(ctx context.Context, a *cli.App, root, word string) (*Launcher, err
 	l.Program, err = Programs(a, p).Program(root, l.Choice, s.Host, index)
 	l.Program.Hooked = hooked(s.Project, l.Program.Runtime.ID)
 	return l, err
+}
+
+// use returns what the host's spec says of l's runtime.
+func (l *Launcher) use() (use spec.RuntimeUse) {
+	if l.host != nil {
+		for _, u := range l.host.Runtimes {
+			if u.ID == l.Choice.Runtime.ID {
+				return u
+			}
+		}
+	}
+	return use
+}
+
+// sayLoosened tells the person what the host's spec lets l's program do without asking.
+func (l *Launcher) sayLoosened(a *cli.App) {
+	use := l.use()
+	if words := use.Loosening(&l.Program.Runtime); len(words) > 0 {
+		a.Say("aisync: %s starts with %s, as %s says: it may do more without asking you", l.Choice.Runtime.ID, termtext.Safe(strings.Join(words, ", ")), use.Pos)
+	}
 }
 
 // hooked reports whether the project's spec gives a program the hooks of the ledger.

@@ -14,7 +14,7 @@ import (
 
 // matrixVersion is the format_version of runtimes matrix and show: in 1 the levels
 // had other names.
-const matrixVersion = "2.0"
+const matrixVersion = "2.1"
 
 // matrixDoc is runtimes matrix --json; see docs/json.md.
 type matrixDoc struct {

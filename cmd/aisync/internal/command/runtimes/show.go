@@ -4,16 +4,20 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/app/programage"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/internal/secret"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -23,7 +27,46 @@ type runtimeShowDoc struct {
 	FormatVersion string `json:"format_version"`
 	runtimeDoc
 	Levels matrixRow      `json:"levels"`
-	Entry  catalog.Object `json:"entry"` // as in catalog: runtimes: ID of a spec
+	Launch *launchDoc     `json:"launch,omitempty"` // what the host's spec adds
+	Entry  catalog.Object `json:"entry"`            // as in catalog: runtimes: ID of a spec
+}
+
+// launchDoc is what a host's spec adds to every launch of a runtime.
+type launchDoc struct {
+	At      spec.Position `json:"at"`
+	Args    []string      `json:"args"`
+	Env     []launchVar   `json:"env"`
+	Loosens []string      `json:"loosens"` // those that let the program do more without asking
+}
+
+type launchVar struct {
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+	From  string `json:"from,omitempty"` // where a secret comes from: "env NAME", "file PATH"
+}
+
+// launches returns what the host's spec adds to the launches of r; nil: nothing.
+func (k *lineup) launches(r spec.Runtime) *launchDoc {
+	if k.spec.Host == nil {
+		return nil
+	}
+	host := start.Host{Spec: k.spec.Host, Runtimes: k.index.Runtimes(), Has: func(program string) bool { return k.facts.Programs[program] != "" }}
+	i := slices.IndexFunc(k.spec.Host.Runtimes, func(u spec.RuntimeUse) bool { return u.ID == r.ID })
+	if i < 0 || len(k.spec.Host.Runtimes[i].Args)+len(k.spec.Host.Runtimes[i].Env) == 0 {
+		return nil
+	}
+	use := k.spec.Host.Runtimes[i]
+	doc := &launchDoc{At: use.Pos, Args: append([]string{}, secret.ShowArgs(use.Arguments())...), Env: []launchVar{}, Loosens: append([]string{}, use.Loosening(host.ProgramOf(use))...)}
+	for _, v := range use.Env {
+		one := launchVar{Name: v.Name, Value: secret.Show(v.Value, v.Name)}
+		if s := v.Secret; s != nil && s.Env != "" {
+			one.From = "env " + s.Env
+		} else if s != nil {
+			one.From = "file " + s.File
+		}
+		doc.Env = append(doc.Env, one)
+	}
+	return doc
 }
 
 func runtimesShowCommand(a *cli.App) *cobra.Command {
@@ -33,7 +76,8 @@ func runtimesShowCommand(a *cli.App) *cobra.Command {
 		Short: "print everything about a runtime, as a catalog entry",
 		Long: `Prints the path of the program, how each part of a spec reaches it, and its
 whole entry in CUE, which you can copy into a host's spec under another id and
-change. ID may be an alias of the runtime.
+change. ID may be an alias of the runtime. What the host's spec adds to its launches
+is shown too, secrets by their names.
 
 With --manifest it prints the short form, which aisync reads from
 runtimes/ID.toml in a bundle source.`,
@@ -53,7 +97,7 @@ runtimes/ID.toml in a bundle source.`,
 				_, err := a.Out.Write(manifest.Of(r).Format())
 				return err
 			}
-			doc := runtimeShowDoc{matrixVersion, k.doc(r), matrixOf([]spec.Runtime{r}).Runtimes[0], catalog.Entry(r)}
+			doc := runtimeShowDoc{matrixVersion, k.doc(r), matrixOf([]spec.Runtime{r}).Runtimes[0], k.launches(r), catalog.Entry(r)}
 			if a.Flags.JSON {
 				return a.WriteJSON(doc)
 			}
@@ -76,6 +120,9 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 		program = doc.Command + ", not installed"
 	}
 	a.Printf("%s: %s (%s; from %s; wanted by %s)\n\n", termtext.Safe(doc.ID), termtext.Safe(doc.Name), termtext.Safe(program), termtext.Safe(doc.From), cmp.Or(strings.Join(doc.Wanted, " and "), "no spec here"))
+	if r.Extends != "" {
+		a.Printf("It extends %s: what was seen of %[1]s is not proved of it.\n\n", termtext.Safe(r.Extends))
+	}
 	t := a.Table()
 	fmt.Fprintln(t, "PART\tHOST\tPROJECT")
 	place := func(level catalog.Level, where string) string {
@@ -97,8 +144,29 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 	if doc.Program != "" {
 		a.Printf("\n%s", ageText(r, doc.Version))
 	}
+	if l := doc.Launch; l != nil {
+		a.Printf("\nEvery launch by aisync, as %s says:\n", l.At)
+		if len(l.Args) > 0 {
+			a.Printf("  args  %s\n", quoted(l.Args))
+		}
+		for _, v := range l.Env {
+			a.Printf("  env   %s\n", termtext.Safe(v.Name+"="+cmp.Or(map[bool]string{true: "(" + v.From + ")"}[v.From != ""], v.Value)))
+		}
+		if len(l.Loosens) > 0 {
+			a.Printf("  It may do more without asking you: %s\n", termtext.Safe(strings.Join(l.Loosens, ", ")))
+		}
+	}
 	a.Printf("\n%s", entryText(r))
 	return nil
+}
+
+// quoted returns words for a shell.
+func quoted(words []string) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, shellquote.Terminal(w))
+	}
+	return strings.Join(out, " ")
 }
 
 // ageText says how the installed version relates to the one that was run, and to the

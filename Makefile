@@ -73,10 +73,11 @@ test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed
 # both scopes, beside all other programs, and the tests that take seconds. It leaves
 # out: sets of one or two programs, and one scope alone; the person's own files and
 # layer; imports, published sources, snapshots and plugins; the agreement with
-# "aisync context"; tasks, runs, their questions and sandboxes; two agents in one
-# project; roles, keys and headers; folders below the root; effects that others
-# committed; the questions of codex about hooks; denied reads. What is left out is
-# printed, and is proved by the whole form alone, which make night runs.
+# "aisync context"; tasks, runs, their questions and sandboxes; how agents take part
+# in a project, and two of them in one; roles, keys and headers; folders below the
+# root; effects that others committed; the questions of codex about hooks; denied
+# reads. What is left out is printed, and is proved by the whole form alone, which
+# make night runs.
 # LATEST=1 runs the tests with the newest versions in npm, and prints what changed
 # against the evidence (bin/newest.md; ARGS=-write: docs/newest.md too).
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them (LATEST=1: their newest versions)

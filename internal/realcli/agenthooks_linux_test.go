@@ -181,7 +181,7 @@ func eventsOf(t *testing.T, id string) []string {
 // seat, and its model is told a thing once. A program that also calls the hooks of
 // another is in the catalog, and no other does.
 func TestEachProgramTakesPartOnce(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	for _, id := range everyone() {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()

@@ -68,7 +68,7 @@ verify: ["grep -qx world src/hello.txt"]
 // The prose of a flat task without edits is a step for a program, which sees
 // the files that it may write.
 func TestProgramDoesFlatTask(t *testing.T) {
-	needPrograms(t)
+	needWholeRun(t)
 	p := lookUp(t, "opencode")
 	w := newWorld(t, scope{}, []string{"opencode"})
 	w.write(w.project, "src/hello.txt", "hi\n")

@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short night fuzz sbom try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-runs test-runtimes test-systemd test-tree proof proof-short night fuzz sbom try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -72,6 +72,10 @@ test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed
 test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
 	  go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'
+
+test-tree: build ## TREE=DIR: what seven agent programs load of a project whose files any tool wrote, with marks in them
+	@test -n '$(TREE)' || { echo 'which? make test-tree TREE=DIR' >&2; exit 2; }
+	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' AISYNC_TEST_TREE='$(abspath $(TREE))' go test -count=1 -timeout 20m ./internal/realcli -run 'TestTree$$'
 
 test-systemd: ## services under the real user manager of systemd, in a control group of its own (root; skipped where that cannot be)
 	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \

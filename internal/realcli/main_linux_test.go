@@ -67,7 +67,7 @@ func outside() int {
 		err = cache.Install(context.Background(), func(f string, a ...any) { fmt.Printf(f+"\n", a...) }, Agents...)
 	}
 	home := ""
-	if err == nil {
+	if err == nil && os.Getenv(treeEnv) == "" {
 		home, err = installServer(cache)
 		defer os.RemoveAll(home)
 	}

@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-runs test-runtimes test-systemd proof proof-short night fuzz sbom try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-crash test-kill test-ledger test-peers test-runs test-runtimes test-systemd test-tree proof proof-short night fuzz sbom try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -84,6 +84,14 @@ test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load w
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
 	  $(if $(LATEST),go run ./scripts/newest $(ARGS),go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m')
 
+test-peers: build ## rulesync and ruler out of npm, and aisync: what seven agent programs load of the files that each generates (docs/peers.md; ARGS=-update writes it)
+	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' AISYNC_TEST_PEERS=1 \
+	  go test -count=1 -v -timeout 40m ./internal/realcli -run Peers $(ARGS)
+
+test-tree: build ## TREE=DIR: what seven agent programs load of a project whose files any tool wrote (docs/peers.md says with which marks)
+	@test -n '$(TREE)' || { echo 'which? make test-tree TREE=DIR' >&2; exit 2; }
+	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' AISYNC_TEST_TREE='$(abspath $(TREE))' go test -count=1 -timeout 20m ./internal/realcli -run 'TestTree$$'
+
 test-systemd: ## services under the real user manager of systemd, in a control group of its own (root; skipped where that cannot be)
 	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \
 	  go test -count=1 -run 'Systemd|Systemctl' $(ARGS) ./cmd/aisync ./providers/service/control
@@ -100,6 +108,7 @@ night: test-kill test-crash test-ledger test-runs proof ## all that takes hours:
 	@AISYNC_TEST_PRINTED=full go test -count=1 -timeout 30m ./cmd/aisync -run TestPrintedCommandsWork
 	@AISYNC_TEST_PODMAN=1 go test -count=1 -timeout 30m ./cmd/aisync -run 'TestSandbox(NeverSaysAlone|SeesAgentsByTheirKeepers)/podman'
 	@AISYNC_TEST_WAYS=full $(MAKE) test-runtimes
+	@$(MAKE) test-peers
 	@$(MAKE) test RACE=1 PACKAGES=./cmd/aisync ARGS='-count=1 -timeout 60m'
 
 proof-short: ## the same in the short form of each test; the table is checked, not written

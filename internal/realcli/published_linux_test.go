@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aisync.dev/aisync/internal/merge"
 )
 
 // Each program has each part of what others publish that it has a place for, once:
@@ -63,15 +65,35 @@ func newPublishedWorld(t *testing.T, s scope) *world {
 	return w
 }
 
-// consent is what a person answers each program that asks before it loads servers
-// and subagents of a project.
+// consent is answers in a project of aisync's, which sees them.
 func (w *world) consent() {
 	w.t.Helper()
 	if !w.scope.project {
 		return
 	}
-	w.write(w.project, ".claude/settings.local.json", `{"enableAllProjectMcpServers": true}`)
-	w.run(w.project, nil, "qwen", "mcp", "approve", "--all")
+	w.answers()
+	if r := w.aisync("plan"); strings.Contains(r.out, "not trusted: subagents") {
+		w.t.Errorf("aisync does not see the answers to gemini:\n%s", r.out)
+	}
+}
+
+// answers is what a person answers each program of the set that asks before it
+// loads servers and subagents of a project.
+func (w *world) answers() {
+	w.t.Helper()
+	local := filepath.Join(w.project, ".claude/settings.local.json")
+	doc, err := os.ReadFile(local)
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	yes, err := merge.Edit(merge.JSON, doc, []merge.Op{{Key: "/enableAllProjectMcpServers", Value: merge.Value("true")}}, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(filepath.Dir(local), filepath.Base(local), string(yes.Doc))
+	if slices.Contains(w.set, "qwen") {
+		w.run(w.project, nil, "qwen", "mcp", "approve", "--all")
+	}
 	files, err := filepath.Glob(filepath.Join(w.project, ".gemini/agents/*.md"))
 	if err != nil {
 		w.t.Fatal(err)
@@ -89,9 +111,6 @@ func (w *world) consent() {
 		w.t.Fatal(err)
 	}
 	w.write(w.home, ".gemini/acknowledgments/agents.json", string(text))
-	if r := w.aisync("plan"); strings.Contains(r.out, "not trusted: subagents") {
-		w.t.Errorf("aisync does not see the answers to gemini:\n%s", r.out)
-	}
 }
 
 var nameInText = regexp.MustCompile(`(?m)^name: "?([^"\n]+)"?$`)

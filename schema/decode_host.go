@@ -166,7 +166,13 @@ func (n node) install() *spec.Install {
 	if !n.exists() {
 		return nil
 	}
-	return &spec.Install{Via: n.getStr("via"), Package: n.getStr("package"), Version: n.getStr("version"), Node: n.getStr("node"), URL: n.getStr("url"), SHA256: n.getStr("sha256"), Pos: n.labelPos()}
+	via, ways := n.getStr("via"), []string(nil)
+	if at := n.get("via"); at.exists() && at.v.IncompleteKind() == cue.ListKind {
+		if ways = at.strings(); len(ways) > 0 {
+			via = ways[0]
+		}
+	}
+	return &spec.Install{Via: via, Ways: ways, Package: n.getStr("package"), Version: n.getStr("version"), Node: n.getStr("node"), URL: n.getStr("url"), SHA256: n.getStr("sha256"), Pos: n.labelPos()}
 }
 
 func (n node) service() spec.Service {

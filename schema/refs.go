@@ -91,8 +91,12 @@ func checkHost(n node, h *spec.Host, x inventory) {
 			x.unknown(at, at.labelPos(), u.ID)
 		}
 		x.checkExperimental(at, at.labelPos(), u.ID, h.Experimental)
-		if rt, ok := x.Runtime(u.ID); ok && u.Install != nil && u.Install.Via != "" && rt.Packages[u.Install.Via] == "" {
-			at.get("install").get("via").noPackage(rt, u.Install.Via)
+		if rt, ok := x.Runtime(u.ID); ok && u.Install != nil {
+			for _, via := range u.Install.Installers() {
+				if rt.Packages[via] == "" {
+					at.get("install").get("via").noPackage(rt, via)
+				}
+			}
 		}
 		checkInstall(at.get("install"), u.Install)
 		x.checkLaunch(at, u)
@@ -357,7 +361,7 @@ func (n node) checkRefs(sources []string) {
 
 // checkInstall allows fields of releases only for releases.
 func checkInstall(n node, in *spec.Install) {
-	if in == nil || in.Via == "release" {
+	if in == nil || slices.Contains(in.Installers(), "release") {
 		return
 	}
 	for _, field := range []string{"url", "sha256"} {

@@ -28,7 +28,7 @@ func checkTools(_ context.Context, e *Env) Outcome {
 	}
 	missing := map[string][]string{}
 	for _, r := range e.spec.Host.Runtimes {
-		if r.Install != nil && !has(r.Install.Via) {
+		if r.Install != nil && len(r.Install.Ways) < 2 && !has(r.Install.Via) {
 			missing[r.Install.Via] = append(missing[r.Install.Via], r.ID)
 		}
 	}

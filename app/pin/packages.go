@@ -29,8 +29,10 @@ func (r *Resolver) Package(ctx context.Context, via, name, within string, pos sp
 	case !r.Mode.pins(), !r.about(packages.Address(via, name)):
 		return "", nil, nil
 	}
+	engines := ""
 	if !r.isMoving("package", id) {
 		version = r.Packages.Installed(ctx, r.Env, via, name)
+		engines = packages.Engines(r.Env, name, version)
 		if within != "" && version != within && !strings.HasPrefix(version, within+".") {
 			version = ""
 		}
@@ -43,19 +45,38 @@ func (r *Resolver) Package(ctx context.Context, via, name, within string, pos sp
 		return "", r.leaveOut(packages.Address(via, name), pos, offline), nil
 	}
 	if version == "" {
-		if version, err = r.Packages.Latest(ctx, r.Env, via, name, within); err != nil {
-			if r.Mode == Lock {
-				return "", nil, &Error{Reason: ManagerFailed, Err: err}
-			}
+		release, err := r.Packages.Latest(ctx, r.Env, via, name, within)
+		switch {
+		case err != nil && r.Mode == Lock:
+			return "", nil, &Error{Reason: ManagerFailed, Err: err}
+		case err != nil:
 			return "", r.leaveOut(packages.Address(via, name), pos, err), nil
 		}
+		version, engines = release.Version, release.Node
 	}
 	values := map[string]string{"version": version}
+	if via == "npm" && engines != "" {
+		values["node"] = engines
+	}
 	if within != "" {
 		values["within"] = within
 	}
 	r.put(r.Host, reconcile.Pin{Kind: "package", Name: id, Values: values})
 	return version, nil, nil
+}
+
+// Engines returns the range of Node that one version of an npm package needs, as it
+// is pinned or installed, and that version: the pinned one if version is "". The
+// range is "" if it is not known.
+func (r *Resolver) Engines(name, version string) (of, needs string) {
+	pin, _ := r.get(r.Host, "package", "npm/"+name, "")
+	if version == "" {
+		version = pin.Values["version"]
+	}
+	if version != "" && version == pin.Values["version"] && pin.Values["node"] != "" {
+		return version, pin.Values["node"]
+	}
+	return version, packages.Engines(r.Env, name, version)
 }
 
 // Integrity returns the digest to which one version of an npm package is pinned.
@@ -84,6 +105,9 @@ func (r *Resolver) Integrity(ctx context.Context, via, name, version string, pos
 	values := map[string]string{"version": version, "integrity": release.Integrity}
 	if within := pin.Values["within"]; same && within != "" { // it is a runtime's package, too
 		values["within"] = within
+	}
+	if release.Node != "" {
+		values["node"] = release.Node
 	}
 	r.put(r.Host, reconcile.Pin{Kind: "package", Name: id, Values: values})
 	return release.Integrity, nil, nil

@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/adapter/names"
 	"aisync.dev/aisync/adapter/workspace"
+	"aisync.dev/aisync/app/githooks"
 	"aisync.dev/aisync/app/literals"
 	"aisync.dev/aisync/app/nativeplugin"
 	"aisync.dev/aisync/app/pin"
@@ -164,7 +165,7 @@ func (v *View) declareProject(ctx context.Context, sources *bundle.Sources) (ada
 	p.NoLinks = p.Git && gitrepo.NoLinks(v.Places.Project)
 	if p.Git && !p.Spec.NoGitHooks {
 		p.Hooks = func() adapter.Hooks {
-			found := activeHooks(ctx, v.Env, v.Places.Project)
+			found := githooks.Active(ctx, v.Env, v.Places.Project)
 			v.hooksShared = found.Shared
 			return found
 		}

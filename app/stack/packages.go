@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/providers/packages"
+	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -20,15 +19,11 @@ func packageProvider(p place.Places, offline bool) packages.Provider {
 	return packages.New(packages.Options{Offline: offline, Cache: p.Cache, EUID: os.Geteuid(), UID: p.UID, GID: p.GID, Chown: p.Chown})
 }
 
-// declarePackages declares the packages of the host.
-func (v *View) declarePackages(ctx context.Context, r *pin.Resolver) (packages.Declared, error) {
+// packagesHost returns what the packages of the host depend on, as r pins them.
+func (v *View) packagesHost(r *pin.Resolver) (packages.Host, error) {
 	f, err := v.Facts()
-	if err != nil {
-		return packages.Declared{}, err
-	}
-	servers, wrong := v.servicePrograms()
-	d, err := packages.Host{
-		Spec: v.Spec.Host, Runtimes: v.Catalog.Runtimes(), Programs: servers, Facts: &f, Rooted: v.Places.Root != "",
+	return packages.Host{
+		Spec: v.Spec.Host, Runtimes: v.Catalog.Runtimes(), Facts: &f, Rooted: v.Places.Root != "", Outside: v.Runner().Has,
 		Recorded: func(a reconcile.Address) bool { return len(v.Store.On(a)) > 0 },
 		Installed: func(ctx context.Context, via, name string) string {
 			return packageProvider(v.Places, true).Installed(ctx, v.ReadEnv(), via, name)
@@ -45,9 +40,41 @@ func (v *View) declarePackages(ctx context.Context, r *pin.Resolver) (packages.D
 			integrity, left, err := r.Integrity(ctx, via, name, version, pos)
 			return integrity, leftOutPackage(left), AdvisePin(err)
 		},
-	}.Declare(ctx)
+		Node: func(ctx context.Context) packages.Node {
+			if v.FactsFile != "" {
+				return packages.Node{Version: f.Versions["node"], There: f.Programs["node"] != ""}
+			}
+			return packageProvider(v.Places, true).Node(ctx, v.ReadEnv())
+		},
+		Engines:        r.Engines,
+		ServicePackage: func(s spec.Service, via string) (string, error) { return service.PackageOf(s, via, &f) },
+	}, err
+}
+
+// chooseInstallers chooses the installers of the host that its spec leaves open.
+func (v *View) chooseInstallers(ctx context.Context) error {
+	if v.Spec.Host == nil || !v.Has(reconcile.HostOwner) || !packages.Open(v.Spec.Host) {
+		return nil
+	}
+	h, err := v.packagesHost(v.Resolver(pin.Look))
+	if err == nil {
+		v.installers, v.noInstaller = h.Choose(ctx)
+	}
+	return err
+}
+
+// declarePackages declares the packages of the host.
+func (v *View) declarePackages(ctx context.Context, r *pin.Resolver) (packages.Declared, error) {
+	h, err := v.packagesHost(r)
+	if err = errors.Join(err, v.noInstaller); err != nil {
+		return packages.Declared{}, err
+	}
+	h.Why = v.installers
+	var wrong error
+	h.Programs, wrong = service.Programs(v.Spec.Host, h.Facts)
+	d, err := h.Declare(ctx)
 	if err == nil && v.Places.Root == "" && v.FactsFile == "" {
-		d.Notes = append(d.Notes, v.linksNotInPath(d)...)
+		d.Notes = append(d.Notes, d.OutsidePath(v.Places.Home, v.Env.Get("PATH"))...)
 	}
 	return d, errors.Join(err, wrong)
 }
@@ -67,19 +94,4 @@ func leftOutPackage(left error) error {
 		return nil
 	}
 	return fmt.Errorf("%w%s", left, pin.LeftOut{Address: "package:"}.Next())
-}
-
-// linksNotInPath warns where PATH lacks the folder of the links to programs.
-func (v *View) linksNotInPath(d packages.Declared) []reconcile.Note {
-	dir := v.Places.Home.Join(".local/bin")
-	linked := slices.IndexFunc(d.Declarations, func(x reconcile.Declaration) bool {
-		return x.Target.Kind() == "link" && x.Target.Path(v.Places.Home).Dir() == dir
-	})
-	if linked < 0 || slices.Contains(strings.Split(v.Env.Get("PATH"), ":"), string(dir)) {
-		return nil
-	}
-	return []reconcile.Note{{
-		Warning: true, Origin: d.Declarations[linked].Leaves[0].Origin,
-		Text: fmt.Sprintf("%s is not in PATH, and programs are installed there: add it to PATH", dir),
-	}}
 }

@@ -14,7 +14,6 @@ import (
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
 	"aisync.dev/aisync/internal/termtext"
-	"aisync.dev/aisync/providers/packages"
 	"aisync.dev/aisync/providers/service"
 	"aisync.dev/aisync/providers/service/control"
 	"aisync.dev/aisync/providers/store"
@@ -197,15 +196,6 @@ func (v *View) servedModel(r *pin.Resolver, d adapter.Decls, id string) (m servi
 
 func isBelow(p, dir fsys.LogicalPath) bool {
 	return dir != "" && len(p) > len(dir) && p[:len(dir)+1] == dir+"/"
-}
-
-// servicePrograms returns the packages that the services need.
-func (v *View) servicePrograms() ([]packages.Program, error) {
-	f, err := v.Facts()
-	if err != nil {
-		return nil, err
-	}
-	return service.Programs(v.Spec.Host, &f)
 }
 
 // ServiceStates returns the states of services by name. It leaves out external

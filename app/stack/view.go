@@ -51,6 +51,8 @@ type View struct {
 	PullModels []string // models that Transfer.Source is for
 	LeftOut    []error  // what the specs ask for and cannot be had now
 
+	installers  map[spec.Position]string // why those of the host's installers are used that its spec leaves open
+	noInstaller error                    // of what no installer of the spec can install here
 	hasher      *SecretHasher
 	effects     evaluatedEffects // of the plan that Effects saw last
 	hooksShared bool             // git runs the project's hooks by the chain of another work tree
@@ -166,6 +168,9 @@ func (v *View) loadParts(ctx context.Context) *Parts {
 		return nil
 	})
 	_ = g.Wait() // the parts have their errors
+	if p.Err() == nil {
+		p.SpecErr = v.chooseInstallers(ctx)
+	}
 	return p
 }
 
@@ -174,10 +179,14 @@ func (v *View) Load(ctx context.Context) error {
 	if v.Has(reconcile.HostOwner) {
 		prefetchFacts(v.Facts)
 	}
+	outer := ctx
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(catchPanics(func() error { return v.loadSpec(ctx) }))
 	g.Go(catchPanics(func() error { return v.loadRecords(ctx) }))
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return v.chooseInstallers(outer)
 }
 
 func (v *View) loadSpec(ctx context.Context) error {

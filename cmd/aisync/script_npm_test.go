@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,6 +17,7 @@ type npmKey struct{}
 //
 //	registry publish NAME VERSION COMMAND [NODE]   a version, the newest; for this range of Node
 //	registry publish-server NAME VERSION COMMAND TOOL   the same of an MCP server
+//	registry publish-node VERSION                  Node itself, as npm has it
 //	registry withdraw NAME VERSION                 takes a version back
 //	registry cut                                   tarballs end half-way
 //	registry mend                                  and no more
@@ -24,7 +26,7 @@ type npmKey struct{}
 func npmCommand(ts *testscript.TestScript, neg bool, args []string) {
 	r, ok := ts.Value(npmKey{}).(*fakenpm.Registry)
 	if !ok || len(args) == 0 || neg && args[0] != "asked" {
-		ts.Fatalf("usage: registry publish|publish-server|withdraw|cut|mend|forget|asked")
+		ts.Fatalf("usage: registry publish|publish-server|publish-node|withdraw|cut|mend|forget|asked")
 	}
 	ts.Setenv("npm_config_registry", r.URL)
 	ts.Setenv("npm_config_fetch_retries", "0")
@@ -38,6 +40,10 @@ func npmCommand(ts *testscript.TestScript, neg bool, args []string) {
 		r.Publish(rest[0], rest[1], rest[2], engine)
 	case "publish-server":
 		r.PublishServer(rest[0], rest[1], rest[2], rest[3])
+	case "publish-node":
+		real, err := exec.LookPath("node")
+		ts.Check(err)
+		r.PublishNode(rest[0], real)
 	case "withdraw":
 		r.Withdraw(rest[0], rest[1])
 	case "cut", "mend":

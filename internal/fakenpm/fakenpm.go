@@ -5,6 +5,7 @@ package fakenpm
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha512"
 	"encoding/base64"
@@ -14,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -68,6 +70,13 @@ require('readline').createInterface({input: process.stdin}).on('line', line => {
 `, command, name, version, tool))
 }
 
+// PublishNode is Publish of the package that contains Node for this platform: a
+// program that says its version, and runs scripts with the Node at the path real.
+func (r *Registry) PublishNode(version, real string) {
+	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	r.pack("node-"+runtime.GOOS+"-"+cmp.Or(arch, runtime.GOARCH), version, "node", "", fmt.Sprintf("#!/bin/sh\n[ \"$1\" != --version ] || { echo v%s; exit; }\nexec '%s' \"$@\"\n", version, real))
+}
+
 // Withdraw takes a version back.
 func (r *Registry) Withdraw(name, version string) {
 	r.mu.Lock()
@@ -76,12 +85,16 @@ func (r *Registry) Withdraw(name, version string) {
 }
 
 func (r *Registry) publish(name, version, command, engine, program string) {
+	r.pack(name, version, command, engine, "#!/usr/bin/env node\n"+program)
+}
+
+func (r *Registry) pack(name, version, command, engine, program string) {
 	manifest := map[string]any{"name": name, "version": version, "bin": map[string]string{command: "main.js"}}
 	if engine != "" {
 		manifest["engines"] = map[string]string{"node": engine}
 	}
 	text, _ := json.Marshal(manifest) // strings and maps of them
-	tarball := pack(map[string]string{"package.json": string(text), "main.js": "#!/usr/bin/env node\n" + program})
+	tarball := tarball(map[string]string{"package.json": string(text), "main.js": program})
 	sum := sha512.Sum512(tarball)
 	manifest["dist"] = map[string]string{
 		"tarball":   fmt.Sprintf("%s/%s/-/%s.tgz", r.URL, name, version),
@@ -146,8 +159,8 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// pack returns a tarball in npm's form.
-func pack(files map[string]string) []byte {
+// tarball returns files in npm's form.
+func tarball(files map[string]string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	t := tar.NewWriter(z)

@@ -66,6 +66,11 @@ func (p Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Wri
 	if !done(is) {
 		return out, m.notDone(name, want, wanted, is)
 	}
+	if program := requestOf(c).program; wanted && program != "" {
+		if _, err := w.FS.Lstat(at.Home.Join(m.folder, "bin", program)); err != nil {
+			return out, fmt.Errorf("%s installed %s %s, which has no program %s: correct command in the catalog, or the version", m.name, name, is.version, program)
+		}
+	}
 	if !wanted {
 		p.Tidy(ctx, w, c.Target.Resource.Address)
 	}
@@ -176,11 +181,21 @@ func (p Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []re
 	}
 	var problems []reconcile.Problem
 	for _, m := range managers {
-		if len(by[m]) > 0 {
+		if len(by[m]) > 0 && !at.comes(ctx, m, batch) {
 			problems = append(problems, at.preflight(ctx, m, by[m])...)
 		}
 	}
 	return problems
+}
+
+// comes reports whether the program of m is missing and batch installs it: what m
+// then does can be checked only after that.
+func (at place) comes(ctx context.Context, m *manager, batch []reconcile.Change) bool {
+	return m.program != "" && !at.has(ctx, m.program) && slices.ContainsFunc(batch, func(c reconcile.Change) bool {
+		by, name := split(c.Target.Resource.Address)
+		_, wanted := target(c)
+		return wanted && by != nil && slices.Contains(Programs(by.name, name), m.program)
+	})
 }
 
 func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Change) []reconcile.Problem {
@@ -210,22 +225,23 @@ func (at place) preflight(ctx context.Context, m *manager, batch []reconcile.Cha
 			return all(fmt.Errorf("%s needs root, and aisync never asks for a password", m.program), byHand)
 		}
 	}
-	wanted := map[string]request{}
+	wanted, gone := map[string]request{}, []string(nil)
 	for _, c := range batch {
 		want, ok := target(c)
 		_, name := split(c.Target.Resource.Address)
 		switch {
 		case !ok:
+			gone = append(gone, name)
 		case at.Offline:
 			problems = append(problems, reconcile.Problem{Address: c.Target.Resource.Address, Err: fmt.Errorf("install %s: %w", name, reconcile.ErrOffline)})
 		default:
-			wanted[name] = request{want: want, integrity: requestOf(c).integrity}
+			wanted[name] = request{want: want, integrity: requestOf(c).integrity, program: requestOf(c).program}
 		}
 	}
-	if m.check == nil || len(wanted) == 0 {
+	if m.check == nil {
 		return problems
 	}
-	for name, err := range m.check(ctx, at, wanted) {
+	for name, err := range m.check(ctx, at, wanted, gone) {
 		problems = append(problems, reconcile.Problem{Address: Address(m.name, name), Err: err})
 	}
 	sort.Slice(problems, func(i, j int) bool { return problems[i].Address < problems[j].Address })

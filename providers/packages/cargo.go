@@ -38,15 +38,15 @@ var cargo = manager{
 	remove: func(at place, name string) [][]string {
 		return [][]string{{"cargo", "uninstall", "--quiet", "--root", at.home(".cargo"), name}}
 	},
-	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (Release, error) {
 		b, err := at.run(ctx, "cargo", "info", "--quiet", "--color", "never", name)
 		if err != nil {
-			return "", fmt.Errorf("cargo info %s: %s", name, complaintLine(err))
+			return Release{}, fmt.Errorf("cargo info %s: %s", name, complaintLine(err))
 		}
 		m := regexp.MustCompile(`(?m)^version: (\S+)`).FindSubmatch(b)
 		if m == nil {
-			return "", fmt.Errorf("cargo names no version of %s", name)
+			return Release{}, fmt.Errorf("cargo names no version of %s", name)
 		}
-		return string(m[1]), nil
+		return Release{Version: string(m[1])}, nil
 	},
 }

@@ -38,6 +38,20 @@ type Host struct {
 	// pinned: "" if nothing is and pinning is not allowed; left and err are those
 	// of Pin.
 	PinIntegrity func(ctx context.Context, via, name, version string, pos spec.Position) (integrity string, left, err error)
+	// Node returns the machine's Node, without npm's prefix; nil: it is not looked
+	// at.
+	Node func(ctx context.Context) Node
+	// Engines returns the range of Node that a version of an npm package needs, as
+	// the lock or the installed package has it: of the pinned version if version is
+	// "". nil: none is known.
+	Engines func(name, version string) (of, needs string)
+	// ServicePackage returns the package of a service's program with an installer.
+	ServicePackage func(s spec.Service, via string) (string, error)
+	// Outside reports whether a program is on the machine that runs aisync, with
+	// Rooted.
+	Outside func(program string) bool
+	// Why are the reasons of Choose.
+	Why map[spec.Position]string
 }
 
 // Program is a program that the spec needs.
@@ -52,6 +66,8 @@ type Declared struct {
 	Declarations []reconcile.Declaration
 	Unsupported  []reconcile.Unsupported
 	Notes        []reconcile.Note
+
+	users []nodeUser
 }
 
 // Declare returns the packages that the host wants, and the links to their
@@ -83,6 +99,10 @@ func (h Host) Declare(ctx context.Context) (Declared, error) {
 	for _, p := range h.Spec.Packages {
 		blame(p.Pos, h.system(ctx, &d, p))
 	}
+	h.explainChoice(&d)
+	h.ordered(&d)
+	h.noteMissing(&d)
+	h.noteNode(ctx, &d)
 	return d, errors.Join(errs...)
 }
 
@@ -101,8 +121,14 @@ func (h Host) runtime(ctx context.Context, d *Declared, use spec.RuntimeUse, rt 
 	if h.elsewhere(ctx, d, use.ID, Program{Command: rt.Command, Via: in.Via, Name: name, Version: in.Version, Pos: in.Pos}) {
 		return nil
 	}
-	if err := h.one(ctx, d, m, name, in.Version, rt.Command, in.Pos); err != nil || in.Node == "" {
+	if err := h.one(ctx, d, m, name, in.Version, rt.Command, in.Pos); err != nil {
 		return err
+	}
+	if m == &npm {
+		h.runsOnNode(d, use.ID, name, in.Version, rt.Node, in.Pos)
+	}
+	if in.Node == "" {
+		return nil
 	}
 	if m != &npm {
 		return fmt.Errorf("runtime %q: node: applies to npm packages only, and this one is installed with %s", use.ID, in.Via)
@@ -199,6 +225,9 @@ func (h Host) one(ctx context.Context, d *Declared, m *manager, name, version, p
 	w, reason, err := h.wanted(ctx, m, name, version, pos)
 	if err != nil {
 		return err
+	}
+	if m == &npm {
+		w.program = program
 	}
 	d.declare(a, w, reason, pos)
 	if m == &npm && program != "" {
@@ -328,21 +357,21 @@ func (p Provider) Installed(ctx context.Context, r reconcile.ReadEnv, via, name 
 
 // Latest asks a manager's source for the newest version of a package, or the
 // newest that begins with within.
-func (p Provider) Latest(ctx context.Context, r reconcile.ReadEnv, via, name, within string) (string, error) {
+func (p Provider) Latest(ctx context.Context, r reconcile.ReadEnv, via, name, within string) (Release, error) {
 	m := managerOf(via)
 	at, err := p.at(r)
 	switch {
 	case err != nil:
-		return "", err
+		return Release{}, err
 	case m == nil || m.latest == nil:
-		return "", fmt.Errorf("%s chooses versions itself", via)
+		return Release{}, fmt.Errorf("%s chooses versions itself", via)
 	case !at.has(ctx, m.program):
-		return "", fmt.Errorf("%s, which knows the versions of %s, is not in PATH", m.program, name)
+		return Release{}, fmt.Errorf("%s, which knows the versions of %s, is not in PATH", m.program, name)
 	}
 	at.by = m
-	v, err := m.latest(ctx, at, name, within)
-	if err == nil && !versionForm.MatchString(v) {
-		err = fmt.Errorf("%s reports %[3]q as the newest %[2]s, which is not a version", via, name, v)
+	got, err := m.latest(ctx, at, name, within)
+	if err == nil && !versionForm.MatchString(got.Version) {
+		err = fmt.Errorf("%s reports %[3]q as the newest %[2]s, which is not a version", via, name, got.Version)
 	}
-	return v, err
+	return got, err
 }

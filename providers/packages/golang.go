@@ -41,18 +41,18 @@ var golang = manager{
 		return [][]string{{"rm", "-f", "--", at.physical(goBinary(at.Home, name))}}
 	},
 	// The module of a package is the longest path above it that is a module.
-	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (Release, error) {
 		var first error
 		for module := name; strings.Contains(module, "/"); module = path.Dir(module) {
 			b, err := at.run(ctx, "env", "GOFLAGS=-mod=mod", "go", "list", "-m", "-f", "{{.Version}}", module+"@latest")
 			if err == nil {
-				return versions.Plain(strings.TrimSpace(string(b))), nil
+				return Release{Version: versions.Plain(strings.TrimSpace(string(b)))}, nil
 			}
 			if first == nil {
 				first = err
 			}
 		}
-		return "", fmt.Errorf("go list -m %s@latest: %s", name, complaintLine(first))
+		return Release{}, fmt.Errorf("go list -m %s@latest: %s", name, complaintLine(first))
 	},
 }
 

@@ -33,10 +33,11 @@ type manager struct {
 	remove func(at place, name string) [][]string
 	// latest asks for the newest version of those that begin with within. nil:
 	// the manager chooses the version itself, so nothing is pinned.
-	latest func(ctx context.Context, at place, name, within string) (string, error)
+	latest func(ctx context.Context, at place, name, within string) (Release, error)
 	series bool // a part of a version, such as "24", is allowed; otherwise within is ""
-	// check reports, before any change, what would go wrong; may be nil.
-	check func(ctx context.Context, at place, wanted map[string]request) map[string]error
+	// check reports, before any change, what would go wrong where wanted is
+	// installed and gone is removed; may be nil.
+	check func(ctx context.Context, at place, wanted map[string]request, gone []string) map[string]error
 	// unfinished is a file that exists while a package is being installed, for
 	// a manager that cannot tell half a package from a whole one; otherwise
 	// nil.

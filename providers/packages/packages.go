@@ -95,6 +95,7 @@ type request struct {
 	want    constraint
 	unknown string
 	archive Archive // of a release
+	program string  // the program that a link starts; "": none
 	// integrity is the digest that npm has of a package's tarball, in its form;
 	// "": any.
 	integrity string

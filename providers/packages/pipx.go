@@ -38,15 +38,15 @@ var pipx = manager{
 		return [][]string{{"pipx", "install", "--force", name + pythonRange(want)}}
 	},
 	remove: func(_ place, name string) [][]string { return [][]string{{"pipx", "uninstall", name}} },
-	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (Release, error) {
 		b, err := at.run(ctx, "python3", "-m", "pip", "index", "versions", name)
 		if err != nil {
-			return "", fmt.Errorf("pip index versions %s: %s", name, complaintLine(err))
+			return Release{}, fmt.Errorf("pip index versions %s: %s", name, complaintLine(err))
 		}
 		m := regexp.MustCompile(`^\S+ \(([^)]+)\)`).FindSubmatch(b) // "name (1.2.3)"
 		if m == nil {
-			return "", fmt.Errorf("pip names no version of %s", name)
+			return Release{}, fmt.Errorf("pip names no version of %s", name)
 		}
-		return string(m[1]), nil
+		return Release{Version: string(m[1])}, nil
 	},
 }

@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,6 +46,7 @@ func (h Host) server(ctx context.Context, d *Declared, m spec.MCPServer) error {
 		reason = "no digest is known; " + advice.ApplyPins
 	}
 	d.declare(a, w, reason, in.Pos)
+	h.runsOnNode(d, fmt.Sprintf("MCP server %s (%s)", m.Name, in.Package), in.Package, in.Version, "", in.Pos)
 	if in.Node == "" {
 		return nil
 	}
@@ -55,7 +55,9 @@ func (h Host) server(ctx context.Context, d *Declared, m spec.MCPServer) error {
 
 // Release is what npm's registry says of one version of a package.
 type Release struct {
-	Programs   map[string]string `json:"programs"` // by name, the file that each is
+	Version    string            `json:"-"`
+	Node       string            `json:"node,omitempty"` // the range of Node that it needs; "": any
+	Programs   map[string]string `json:"programs"`       // by name, the file that each is
 	Integrity  string            `json:"integrity"`
 	Deprecated string            `json:"deprecated,omitempty"` // the publisher's reason
 }
@@ -86,15 +88,7 @@ func (p Provider) Release(ctx context.Context, r reconcile.ReadEnv, name, versio
 	if got.Version != version || got.Integrity == "" {
 		return Release{}, fmt.Errorf("npm's registry answered with version %q and no digest of it when asked for %s@%s", got.Version, name, version)
 	}
-	out := Release{Integrity: got.Integrity, Programs: map[string]string{}}
-	out.Deprecated, _ = got.Deprecated.(string)
-	var file string
-	if json.Unmarshal(got.Bin, &file) == nil && file != "" {
-		out.Programs[path.Base(name)] = file
-	} else {
-		_ = json.Unmarshal(got.Bin, &out.Programs) // a package without programs has none
-	}
-	return out, nil
+	return got.release(name), nil
 }
 
 // Program is the program that npx would start of the package name: the one with

@@ -29,17 +29,17 @@ var uv = manager{
 		return [][]string{{"uv", "tool", "install", "--quiet", "--force", name + pythonRange(want)}}
 	},
 	remove: func(_ place, name string) [][]string { return [][]string{{"uv", "tool", "uninstall", name}} },
-	latest: func(ctx context.Context, at place, name, _ string) (string, error) {
+	latest: func(ctx context.Context, at place, name, _ string) (Release, error) {
 		const resolve = `echo "$0" | uv pip compile --quiet --no-deps --no-header --no-annotate -`
 		b, err := at.run(ctx, "sh", "-c", resolve, name)
 		if err != nil {
-			return "", fmt.Errorf("uv pip compile %s: %s", name, complaintLine(err))
+			return Release{}, fmt.Errorf("uv pip compile %s: %s", name, complaintLine(err))
 		}
 		_, version, ok := strings.Cut(strings.TrimSpace(string(b)), "==")
 		if !ok {
-			return "", fmt.Errorf("uv names no version of %s", name)
+			return Release{}, fmt.Errorf("uv names no version of %s", name)
 		}
-		return strings.Fields(version)[0], nil
+		return Release{Version: strings.Fields(version)[0]}, nil
 	},
 }
 

@@ -88,6 +88,26 @@ func Programs(h *spec.Host, f *facts.Facts) ([]packages.Program, error) {
 	return out, errors.Join(errs...)
 }
 
+// PackageOf is the package of the program of s with the installer via. The error says
+// why that installer does not have all programs of s.
+func PackageOf(s spec.Service, via string, f *facts.Facts) (name string, _ error) {
+	in := *s.Install
+	in.Via = via
+	s.Install = &in
+	for i, program := range programs[s.Kind] {
+		p, ok, err := programOf(program, s, f)
+		switch {
+		case err != nil:
+			return "", err
+		case i == 0 && !ok:
+			return "", fmt.Errorf("no archive of %s is known for %s", program, platform(f))
+		case i == 0:
+			name = p.Name
+		}
+	}
+	return name, nil
+}
+
 // programOf is the package of a program that s needs; ok is false if there is none.
 func programOf(program string, s spec.Service, f *facts.Facts) (p packages.Program, ok bool, err error) {
 	via := s.Install.Via

@@ -123,13 +123,39 @@ func brewPrefix(f *facts.Facts) string {
 	return "/usr/local"
 }
 
+// Needs returns the programs of the services of h that its spec does not install.
+func Needs(h *spec.Host, f *facts.Facts) []packages.Need {
+	var out []packages.Need
+	for _, s := range h.Services {
+		if !Runs(s) || s.Install != nil {
+			continue
+		}
+		for _, program := range programs[s.Kind] {
+			n := packages.Need{Program: program, For: "it runs the service " + s.Name, Pos: s.Pos, Packages: map[string]string{}}
+			for _, via := range []string{"pacman", "apt", "brew"} {
+				if !inAUR(program, via, f) {
+					n.Packages[via] = packageOf(program, via, backend(s, f))
+				}
+			}
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// inAUR reports whether pacman has a program on relatives of Arch alone: Arch has it
+// in the AUR.
+func inAUR(program, via string, f *facts.Facts) bool {
+	return via == "pacman" && program == "llama-server" && f != nil && f.Distro == "arch"
+}
+
 // howTo says how to get a missing program.
 func (h Host) howTo(program string, s spec.Service) string {
 	var mine []string
 	b := backend(s, h.Facts)
 	for _, via := range vias(program) {
-		if via == "pacman" && program == "llama-server" && h.Facts != nil && h.Facts.Distro == "arch" {
-			continue // the AUR has it, and some of Arch's relatives
+		if inAUR(program, via, h.Facts) {
+			continue
 		}
 		if h.Facts != nil && slices.Contains(h.Facts.Managers, installerProgram(via)) {
 			mine = append(mine, fmt.Sprintf("install: {via: %q} (%s)", via, packageOf(program, via, b)))

@@ -162,13 +162,22 @@ type EndpointUse struct {
 
 // Install says how to install a program.
 type Install struct {
-	Via     string // "npm", "pacman", …
-	Package string // of an MCP server; a runtime's stands in the catalog
-	Version string // "any", ">=1.2", "1.2.3"; "": pinned by the lock
-	Node    string // version of Node that npm also installs; "": the machine's
-	URL     string // of a release's archive; "": from the catalog
-	SHA256  string // of that archive; "": pinned by the lock
+	Via     string   // "npm", "pacman", …; of several Ways the first, until packages.Choose knows the machine
+	Ways    []string // the installers to try in order; nil: Via alone
+	Package string   // of an MCP server; a runtime's stands in the catalog
+	Version string   // "any", ">=1.2", "1.2.3"; "": pinned by the lock
+	Node    string   // version of Node that npm also installs; "": the machine's
+	URL     string   // of a release's archive; "": from the catalog
+	SHA256  string   // of that archive; "": pinned by the lock
 	Pos     Position
+}
+
+// Installers returns the installers to try, in order.
+func (in *Install) Installers() []string {
+	if in.Ways == nil && in.Via != "" {
+		return []string{in.Via}
+	}
+	return in.Ways
 }
 
 // HostBundle is a bundle source that the host uses in user scope.

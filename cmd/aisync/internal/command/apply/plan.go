@@ -61,13 +61,17 @@ something that cannot be observed.`,
 	f := cmd.Flags()
 	f.StringVarP(&out, "out", "o", "", "write the plan to `FILE`, for aisync apply FILE")
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
-	f.StringVar(&packages, "packages", "", "print only the names of the packages to install with `VIA` (pacman, apt, npm, …), one per line")
+	f.StringVar(&packages, "packages", "", "print only the names of the packages to install with `VIA` (pacman, apt, npm, …), one per line: those of the spec, and those with programs that it needs")
 	f.StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	return cmd
 }
 
 func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages string, detailed bool, mode cli.DiffMode) error {
-	w, err := a.Loaded(ctx, ask.Scope, stack.Open)
+	open := stack.Open
+	if packages != "" {
+		open = openFor(packages)
+	}
+	w, err := a.Loaded(ctx, ask.Scope, open)
 	if err != nil {
 		return err
 	}
@@ -90,7 +94,11 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 	}
 	switch {
 	case packages != "":
-		for _, name := range toInstall(p, packages) {
+		more, err := lacking(w, packages)
+		if err != nil {
+			return err
+		}
+		for _, name := range toInstall(p, packages, more) {
 			a.Printf("%s\n", termtext.Safe(name))
 		}
 	case a.Flags.JSON:

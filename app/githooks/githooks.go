@@ -1,4 +1,7 @@
-package stack
+// Package githooks finds the git hooks that run in a project besides its own, and
+// the tools that conflict with core.hooksPath. It reads files and git's
+// configuration, and changes nothing. Call Active.
+package githooks
 
 import (
 	"context"
@@ -12,10 +15,10 @@ import (
 	"aisync.dev/aisync/internal/gitrepo"
 )
 
-// activeHooks returns the git hooks that run in the project now, besides its own.
+// Active returns the git hooks that run in the project now, besides its own.
 // Without git or a repository there are none: the provider of core.hooksPath
 // reports that.
-func activeHooks(ctx context.Context, env environ.Env, project string) adapter.Hooks {
+func Active(ctx context.Context, env environ.Env, project string) adapter.Hooks {
 	at := gitrepo.Place{Dir: project}
 	config, err := gitrepo.ReadConfig(ctx, env.List(), at)
 	if err != nil {

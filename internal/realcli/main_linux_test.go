@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -63,8 +64,12 @@ func TestMain(m *testing.M) {
 func outside() int {
 	runtime.LockOSThread() // Pdeathsig is about the thread
 	cache, err := DefaultCache()
+	list := Agents
+	if everyWay {
+		list = slices.Concat(Agents, Parsers)
+	}
 	if err == nil {
-		err = cache.Install(context.Background(), func(f string, a ...any) { fmt.Printf(f+"\n", a...) }, Agents...)
+		err = cache.Install(context.Background(), func(f string, a ...any) { fmt.Printf(f+"\n", a...) }, list...)
 	}
 	home := ""
 	if err == nil {

@@ -139,6 +139,9 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 					{Variable: "XDG_CONFIG_HOME", From: "~/.config", Source: "https://ampcode.com/manual"},
 				},
 			},
+			Parts: []spec.PartFacts{
+				{Part: "mcp", Evidence: "parsed", Version: "0.0.1790142911-g7618fb", Source: "https://ampcode.com/manual", Date: "2026-11-26"},
+			},
 			User: spec.Scope{
 				Dir:          "~/.config/amp",
 				RulesBlock:   "~/.config/amp/AGENTS.md",
@@ -217,6 +220,10 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			},
 			Parts: []spec.PartFacts{
 				{Part: "all", Evidence: "documented", Source: "https://docs.augmentcode.com/cli/rules", Date: "2026-11-26"},
+				{Part: "commands", Evidence: "parsed", Version: "0.36.0", Source: "https://docs.augmentcode.com/cli/custom-commands", Date: "2026-11-26"},
+				{Part: "instructions", Evidence: "parsed", Version: "0.36.0", Source: "https://docs.augmentcode.com/cli/rules", Date: "2026-11-26"},
+				{Part: "mcp", Evidence: "parsed", Version: "0.36.0", Source: "https://docs.augmentcode.com/cli/integrations", Date: "2026-11-26"},
+				{Part: "rules", Evidence: "parsed", Version: "0.36.0", Source: "https://docs.augmentcode.com/cli/rules", Date: "2026-11-26"},
 			},
 			User: spec.Scope{
 				Dir:        "~/.augment",
@@ -1372,6 +1379,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			},
 			Parts: []spec.PartFacts{
 				{Part: "all", Evidence: "documented", Source: "https://docs.factory.ai/cli/configuration/agents-md", Date: "2026-11-26"},
+				{Part: "mcp", Evidence: "parsed", Version: "0.215.0", Source: "https://docs.factory.ai/cli/configuration/mcp", Date: "2026-11-26"},
 			},
 			User: spec.Scope{
 				Dir:          "~/.factory",
@@ -2351,6 +2359,8 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			},
 			Parts: []spec.PartFacts{
 				{Part: "all", Evidence: "documented", Source: "https://docs.qoder.com/cli/using-cli", Date: "2026-11-26"},
+				{Part: "mcp", Evidence: "parsed", Version: "1.1.52", Source: "https://docs.qoder.com/cli/using-cli", Date: "2026-11-26"},
+				{Part: "skills", Evidence: "parsed", Version: "1.1.52", Source: "https://docs.qoder.com/cli/using-cli", Date: "2026-11-26"},
 			},
 			User: spec.Scope{
 				Dir:          "~/.qoder",

@@ -80,7 +80,7 @@ test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed
 # make night runs.
 # LATEST=1 runs the tests with the newest versions in npm, and prints what changed
 # against the evidence (bin/newest.md; ARGS=-write: docs/newest.md too).
-test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them (LATEST=1: their newest versions)
+test-runtimes: build ## real agent programs out of npm (3 GB, once) load what aisync wrote for them (LATEST=1: their newest versions)
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
 	  $(if $(LATEST),go run ./scripts/newest $(ARGS),go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m')
 

@@ -3,6 +3,7 @@ package adapter
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/internal/merge"
@@ -51,6 +52,9 @@ func (b *builder) serverFor(p place, m spec.MCPServer, lost serverLosses) {
 	row := reconcile.Address("mcp:" + p.rt.ID + "/" + m.Name)
 	target, key := fileAt(f.Path), reconcile.LeafKey(f.Pointer+merge.Pointer(m.Name))
 	body, without, err := b.server(f, m, target, key)
+	if list, ok := strings.CutSuffix(f.Pointer, "/-"); ok && err == nil {
+		body, key, err = listed(list, body)
+	}
 	switch {
 	case errors.Is(err, render.ErrDisabled):
 		lost.disabled(m.Name, p.rt.ID)
@@ -66,6 +70,17 @@ func (b *builder) serverFor(p place, m spec.MCPServer, lost serverLosses) {
 	}
 	lost.add(m.Name, p.rt.ID, without)
 	b.leaf(target, merge.Format(f.Format), leaf, p.rt.ID)
+}
+
+// listed is a server as a member of the list at pointer, which its text tells from
+// the others.
+func listed(pointer string, server reconcile.Body) (reconcile.Body, reconcile.LeafKey, error) {
+	v, ok := file.ValueOf(server)
+	if !ok {
+		return nil, "", errors.New("it needs the value of a secret, which does not belong into a list; name a variable of the environment")
+	}
+	key, err := merge.SetKey(pointer, v)
+	return file.Value(v), reconcile.LeafKey(key), err
 }
 
 // server is m in the form of f's program. If that cannot name a secret, its

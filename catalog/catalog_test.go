@@ -98,11 +98,14 @@ func TestReferencesHaveValues(t *testing.T) {
 }
 
 // A program that loads no folder of rules is told of it, in one of two ways. One
-// that has a form for rules loads their folder by itself.
+// that has a form for rules, or whose loads name their folder, loads it by itself.
 func TestRulesFolderIsLoadedOrNamed(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, s := range []spec.Scope{r.User, r.Project} {
-			if s.Rules != "" && s.RulesRef == nil && s.RulesForm == "" {
+			itself := r.Loads != nil && slices.ContainsFunc(r.Loads.Texts, func(t spec.LoadedText) bool {
+				return slices.ContainsFunc(t.Files, func(f string) bool { return strings.HasPrefix(f, s.Rules+"/") })
+			})
+			if s.Rules != "" && s.RulesRef == nil && s.RulesForm == "" && !itself {
 				t.Errorf("%s: nothing tells it of %s", r.ID, s.Rules)
 			}
 		}

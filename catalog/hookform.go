@@ -37,6 +37,7 @@ type HookForm struct {
 var hookForms = map[string]HookForm{
 	// https://code.claude.com/docs/en/hooks
 	"claude": {HookClaude, "session_id", "tool_name", "tool_input", []string{"SessionStart", "UserPromptSubmit", "PostToolUse"}, true, true},
+	"cline":  {HookClaude, "session_id", "tool_name", "tool_input", []string{"SessionStart", "UserPromptSubmit", "PostToolUse"}, true, false},
 	// the JSON schemas in its program, such as session-start.command.output
 	"codex": {HookClaude, "session_id", "tool_name", "tool_input", []string{"SessionStart", "UserPromptSubmit", "PostToolUse"}, true, true},
 	// https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference

@@ -71,6 +71,9 @@ func TestListsOfSettingsAreOfTheProvedVersions(t *testing.T) {
 		t.Fatal(err, len(proved.Runtimes))
 	}
 	for id, p := range proved.Runtimes {
+		if settingsFiles[id] == "" {
+			continue // of a project it takes no settings, or none that counts as harmless
+		}
 		if _, err := os.Stat(filepath.Join(keyLists, id+"-"+p.Version+".txt")); err != nil {
 			t.Errorf("no list of the settings of %s %s", id, p.Version)
 		}

@@ -168,6 +168,7 @@ func (n node) promptFolder(at string) *spec.PromptFolder {
 func (n node) reference() spec.Reference {
 	return spec.Reference{
 		Path: n.getStr("path"), Format: n.getStr("format"), Pointer: n.getStr("pointer"), JSON: n.get("value").json(), SecretEnv: n.getStr("secretEnv"), SecretFile: n.getStr("secretFile"),
+		Theirs: n.getStrings("theirs"),
 	}
 }
 

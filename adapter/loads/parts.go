@@ -225,8 +225,21 @@ func (s *session) prompts(p spec.LoadedPart, dir, suffix string) []partFile {
 
 // servers are the MCP servers of a file.
 func (s *session) servers(file string, f *spec.MCPFile) []partFile {
-	var list map[string]json.RawMessage
-	if json.Unmarshal(s.value(file, f.Format, f.Pointer), &list) != nil {
+	pointer, isList := strings.CutSuffix(f.Pointer, "/-")
+	text := s.value(file, f.Format, pointer)
+	list := map[string]json.RawMessage{}
+	if isList {
+		var members []json.RawMessage
+		if json.Unmarshal(text, &members) != nil {
+			return nil
+		}
+		for _, m := range members {
+			var named struct{ Name string }
+			if json.Unmarshal(m, &named) == nil {
+				list[named.Name] = m
+			}
+		}
+	} else if json.Unmarshal(text, &list) != nil {
 		return nil
 	}
 	var out []partFile

@@ -44,7 +44,7 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, []Loss, error) {
 		case remote && m.SSE && f.Fields["sse"] != "":
 			w.out.put(f.Fields["sse"], "sse")
 		case remote && f.Shape == ShapeClaude:
-			w.out.put("type", "http")
+			w.out.put("type", cmp.Or(f.Fields["http"], "http"))
 		}
 		w.out.put("command", command)
 		w.out.put("args", args)
@@ -91,6 +91,16 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, []Loss, error) {
 		w.out.put("bearer_token_env_var", headers.bearer)
 		w.out.put("http_headers", headers.values)
 		w.out.put("env_http_headers", headers.named)
+	case ShapeContinue:
+		w.out.put("name", m.Name)
+		w.out.put("type", map[[2]bool]string{{true}: "streamable-http", {true, true}: "sse"}[[2]bool{remote, m.SSE}])
+		w.out.put("command", command)
+		w.out.put("args", args)
+		w.out.put("env", env.values)
+		w.out.put("url", url)
+		if headers.values != nil {
+			w.out.put("requestOptions", map[string]any{"headers": headers.values})
+		}
 	case ShapeGoose:
 		if m.SSE {
 			return nil, nil, errSSE

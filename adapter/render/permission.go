@@ -30,6 +30,8 @@ func Permission(shape string, names map[string]string, action, tool, pattern str
 		}
 	case ShapeGemini:
 		return geminiPermission(names, action, tool, pattern)
+	case ShapeContinue:
+		return continuePermission(names, action, tool, pattern)
 	case ShapeOpencode:
 		key := map[string]string{"shell": "bash", "edit": "edit", "read": "read", "fetch": "webfetch", "agent": "task"}[tool]
 		if key == "" || tool == "fetch" && pattern != "" {
@@ -99,6 +101,30 @@ func geminiPermission(names map[string]string, action, tool, pattern string) []S
 	var all []Setting
 	for _, name := range strings.Split(names[tool], "|") {
 		all = append(all, member(name, "tools", list))
+	}
+	return all
+}
+
+// continuePermission is a permission in the lists of Continue: it compares a pattern
+// with a whole command, and otherwise names whole tools, that of an MCP server without
+// the server.
+func continuePermission(names map[string]string, action, tool, pattern string) (all []Setting) {
+	list := map[string]string{"allow": "allow", "ask": "ask", "deny": "exclude"}[action]
+	_, one, _ := strings.Cut(pattern, "/")
+	switch {
+	case tool == "mcp" && one != "" && one != "*":
+		return []Setting{member(one, list)}
+	case tool == "shell" && pattern != "":
+		all = append(all, member(names[tool]+"("+pattern+")", list))
+		if bare, ok := strings.CutSuffix(pattern, " *"); ok && action != "allow" {
+			all = append(all, member(names[tool]+"("+bare+")", list))
+		}
+		return all
+	case names[tool] == "" || pattern != "":
+		return nil
+	}
+	for _, name := range strings.Split(names[tool], "|") {
+		all = append(all, member(name, list))
 	}
 	return all
 }

@@ -14,13 +14,18 @@ var (
 	opencodeModule string
 	//go:embed pi.js
 	piModule string
+	//go:embed cline.js
+	clineModule string
 )
 
 // moduleTimeout is the default time limit of a hook, in seconds.
 const moduleTimeout = 60
 
 // IsModule reports whether hooks of a shape are one file that only aisync writes.
-func IsModule(shape string) bool { return shape == ShapePlugin || shape == ShapePi }
+func IsModule(shape string) bool { return modules[shape] != nil }
+
+// modules are the texts of the shapes that are modules.
+var modules = map[string]*string{ShapePlugin: &opencodeModule, ShapePi: &piModule, ShapeCline: &clineModule}
 
 // ModuleHook is one hook of a module.
 type ModuleHook struct {
@@ -45,11 +50,7 @@ func NewModuleHook(on string, h Hook) ModuleHook {
 
 // Module is the file of a shape that runs hooks.
 func Module(shape string, hooks []ModuleHook) []byte {
-	module := opencodeModule
-	if shape == ShapePi {
-		module = piModule
-	}
-	title, registers, _ := strings.Cut(module, "\n")
+	title, registers, _ := strings.Cut(*modules[shape], "\n")
 	var list strings.Builder
 	for _, h := range hooks {
 		list.WriteString("  ")

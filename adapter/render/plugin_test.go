@@ -11,7 +11,7 @@ func TestAModuleHoldsItsHooksAsData(t *testing.T) {
 		NewModuleHook("PreToolUse", Hook{Event: "tool_call", Matcher: "edit|write", Command: `x "$A" </dev/null`, Timeout: 3}),
 		NewModuleHook("Stop", Hook{Event: "agent_end", Command: "y"}),
 	}
-	for _, shape := range []string{"opencode-plugin", "pi-extension"} {
+	for _, shape := range []string{"opencode-plugin", "pi-extension", "cline-plugin"} {
 		text := string(Module(shape, hooks))
 		_, rest, _ := strings.Cut(text, "const hooks = ")
 		list, _, ok := strings.Cut(rest, ",\n]\n")

@@ -22,6 +22,7 @@ const (
 	ArgsTOML  = "args-toml"  // Gemini CLI: description and prompt in TOML, {{args}}
 	Named     = "named"      // front matter with name and description: Cursor, Qwen Code, Gemini CLI
 	AgentMD   = "agent-md"   // the same in NAME.agent.md: GitHub Copilot
+	AgentYAML = "agent-yaml" // the same in NAME.yaml: Cline
 	Subagent  = "subagent"   // front matter with description and mode: opencode
 	AgentTOML = "agent-toml" // Codex: name, description, developer_instructions
 )
@@ -34,6 +35,8 @@ func PromptName(form, rel string) string {
 		return base + ".toml"
 	case AgentMD:
 		return base + ".agent.md"
+	case AgentYAML:
+		return base + ".yaml"
 	}
 	return rel
 }
@@ -60,7 +63,7 @@ func (w Words) Prompt(to spec.Runtime, folder *spec.PromptFolder, name string, t
 		return Prompt{Text: text}
 	case p.alone && !native:
 		return Prompt{Only: p.from}
-	case native && slices.Contains([]string{Described, Named, AgentMD, Subagent}, folder.Form):
+	case native && slices.Contains([]string{Described, Named, AgentMD, AgentYAML, Subagent}, folder.Form):
 		return Prompt{Text: p.unchanged(folder.Form, name, text)}
 	}
 	if p.name == "" {
@@ -96,7 +99,7 @@ func (w Words) Prompt(to spec.Runtime, folder *spec.PromptFolder, name string, t
 // description.
 func (w Words) header(form string, p prompt, lines []string) []string {
 	var head []string
-	if form == Named || form == AgentMD || form == Verbatim && w.agents {
+	if form == Named || form == AgentMD || form == AgentYAML || form == Verbatim && w.agents {
 		head = append(head, "name: "+quoted(p.name))
 	}
 	if p.description != "" {

@@ -6,6 +6,7 @@ package render
 const (
 	ShapeClaude   = "claude"
 	ShapeCodex    = "codex"
+	ShapeContinue = "continue"
 	ShapeCopilot  = "copilot"
 	ShapeCursor   = "cursor"
 	ShapeGemini   = "gemini"
@@ -13,4 +14,5 @@ const (
 	ShapeOpencode = "opencode"
 	ShapePlugin   = "opencode-plugin" // a module that runs hooks
 	ShapePi       = "pi-extension"    // a module that runs hooks
+	ShapeCline    = "cline-plugin"    // a module that runs hooks
 )

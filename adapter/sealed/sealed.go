@@ -5,10 +5,12 @@ package sealed
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
 	"aisync.dev/aisync/adapter/render"
 	"aisync.dev/aisync/adapter/start"
+	"aisync.dev/aisync/internal/merge"
 	"aisync.dev/aisync/providers/file"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/schema/reference"
@@ -81,18 +83,48 @@ func (s *Secrets) Endpoint(server *start.Server, ref spec.Reference, target reco
 	switch {
 	case err != nil || !ok:
 		return f, nil, false, err
+	case f.Shown == nil && len(ref.Theirs) > 0:
+		return f, file.Object(f.Value, theirs(ref, f.Value)), true, nil
 	case f.Shown == nil:
 		return f, file.Value(f.Value), true, nil
 	case s == nil:
 		return start.Filled{}, nil, false, nil
 	}
 	if f, ok, err = server.Fill(ref, s.Value); err != nil {
-		if print, known := s.Recorded(target, reconcile.LeafKey(ref.Pointer)); known && file.IsSealed(print) {
-			return f, file.Kept(print), true, nil
+		print, known := s.Recorded(target, reconcile.LeafKey(ref.Pointer))
+		switch {
+		case !known || !file.IsSealed(print):
+			return f, nil, false, err
+		case len(ref.Theirs) > 0:
+			return f, file.KeptObject(print, theirs(ref, f.Value)), true, nil
 		}
-		return f, nil, false, err
+		return f, file.Kept(print), true, nil
+	}
+	if len(ref.Theirs) > 0 {
+		return f, file.SecretObject(f.Value, f.Shown, s.Seal, theirs(ref, f.Value)), ok, nil
 	}
 	return f, file.Secret(f.Value, f.Shown, s.Seal), ok, nil
+}
+
+// theirs takes the members of value that the program goes on writing for equal,
+// whatever it wrote.
+func theirs(ref spec.Reference, value merge.Value) file.Fields {
+	return file.Fields{Ours: func(there merge.Value) merge.Value {
+		var want, have map[string]json.RawMessage
+		if json.Unmarshal(value, &want) != nil || json.Unmarshal(there, &have) != nil {
+			return there
+		}
+		for _, name := range ref.Theirs {
+			if _, ok := have[name]; ok {
+				have[name] = want[name]
+			}
+		}
+		text, err := json.Marshal(have)
+		if err != nil {
+			return there
+		}
+		return text
+	}}
 }
 
 // filled is the text of v with the values of its secrets, and the one with their

@@ -32,12 +32,23 @@ type Package struct {
 // one pin at a time, and check the tests.
 var Agents = []Package{
 	{"claude", "@anthropic-ai/claude-code", "2.1.329", "claude"},
+	{"cline", "cline", "3.0.65", "cline"},
 	{"codex", "@openai/codex", "0.169.0", "codex"},
+	{"continue-cli", "@continuedev/cli", "1.5.47", "cn"},
 	{"copilot", "@github/copilot", "1.0.102", "copilot"},
 	{"gemini", "@google/gemini-cli", "0.61.0", "gemini"},
 	{"opencode", "opencode-ai", "1.18.33", "opencode"},
 	{"pi", "@earendil-works/pi-coding-agent", "0.87.1", "pi"},
 	{"qwen", "@qwen-code/qwen-code", "0.24.4", "qwen"},
+}
+
+// Parsers cannot be run without their makers' login, and read what aisync writes
+// without one.
+var Parsers = []Package{
+	{"amp", "@sourcegraph/amp", "0.0.1790142911-g7618fb", "amp"},
+	{"auggie", "@augmentcode/auggie", "0.36.0", "auggie"},
+	{"droid", "droid", "0.215.0", "droid"},
+	{"qoder", "@qoder-ai/qodercli", "1.1.52", "qodercli"},
 }
 
 // Peers overlap with aisync; make bench compares them.

@@ -134,8 +134,14 @@ func (w *world) judge(id string) {
 			rules = append(rules, "demo")
 		}
 		once("rules", rules...)
-		once("instructions", "text"+id)
-		once("skills", "skill")
+		if len(at.Instructions) > 0 {
+			once("instructions", "text"+id)
+		} else { // a file of rules has them
+			once("rules", "text"+id)
+		}
+		if p.skill == nil {
+			once("skills", "skill")
+		}
 		if seen[mark(scope, "body")] != 0 {
 			w.t.Errorf("%s: the text of a skill is there before it was asked for", scope)
 		}
@@ -155,6 +161,16 @@ func (w *world) judge(id string) {
 			if n != 1 {
 				w.t.Errorf("%s: its hook of SessionStart ran %d times, want 1", scope, n)
 			}
+		}
+	}
+	if p.skill != nil {
+		for _, scope := range w.scopes() {
+			n := w.takes(p, scope+"-look", mark(scope, "body"))
+			parts.add(id, scope, "skills", n == 1)
+			if n != 1 {
+				w.t.Errorf("%s: the model took the skill, and its text is there %d times, want 1", scope, n)
+			}
+			w.ran(scope, "start")
 		}
 	}
 	if len(p.User.Endpoint)+len(p.Launch.Endpoint) > 0 {

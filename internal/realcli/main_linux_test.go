@@ -77,6 +77,9 @@ func outside() int {
 		packages = slices.Concat(tested, Peers[:2])
 	}
 	cache, err := DefaultCache()
+	if everyWay {
+		packages = slices.Concat(packages, Parsers)
+	}
 	if err == nil {
 		err = cache.Install(context.Background(), func(f string, a ...any) { fmt.Printf(f+"\n", a...) }, packages...)
 	}

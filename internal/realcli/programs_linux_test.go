@@ -25,6 +25,8 @@ type program struct {
 	say   []string                            // what a person tells it before it takes a project's MCP servers
 	shell func(command string) fakemodel.Call // how its model runs a command
 	read  func(file string) fakemodel.Call    // how its model reads a file
+	mute  bool                                // it says nothing more once a call is denied
+	skill func(name string) fakemodel.Call    // how its model takes a skill of which it is told the name alone; nil: it is told what for, too
 	// invoke is the command line that runs a command of its own; nil: "/name" as
 	// the question.
 	invoke func(p program, name string) []string
@@ -37,20 +39,33 @@ func call(tool, argument string, more ...any) func(string) fakemodel.Call {
 		for i := 0; i < len(more); i += 2 {
 			args[more[i].(string)] = more[i+1]
 		}
-		b, err := json.Marshal(args)
-		if err != nil {
-			panic(err) // strings and booleans
-		}
-		return fakemodel.Call{Tool: tool, Args: b}
+		return callOf(tool, args)
 	}
+}
+
+// callOf is one call of a tool.
+func callOf(tool string, args map[string]any) fakemodel.Call {
+	b, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // strings, booleans and lists of them
+	}
+	return fakemodel.Call{Tool: tool, Args: b}
 }
 
 // inTests is what no person needs: one who sits before the program is asked. Codex
 // asks about each hook: allowHooks answers.
 var inTests = map[string]program{
-	"claude":  {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
-	"codex":   {shell: call("exec_command", "cmd")},
-	"copilot": {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
+	"claude": {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
+	"cline": {shell: func(command string) fakemodel.Call {
+		return callOf("run_commands", map[string]any{"commands": []string{command}})
+	}, read: func(file string) fakemodel.Call {
+		return callOf("read_files", map[string]any{"files": []map[string]string{{"path": file}}})
+	}, skill: call("skills", "skill"), invoke: func(p program, name string) []string {
+		return p.ask("/" + name + " now") // a single word that begins with / is a command of its own to it
+	}},
+	"continue-cli": {shell: call("Bash", "command"), read: call("Read", "filepath"), mute: true},
+	"codex":        {shell: call("exec_command", "cmd")},
+	"copilot":      {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
 	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: func(p program, name string) []string {
 		return []string{p.Runtime.Command, "run", "--command", name, "now"}
 	}},
@@ -97,7 +112,7 @@ func everyone() (ids []string) {
 func lookUp(t *testing.T, id string) program {
 	t.Helper()
 	p := inTests[id]
-	for _, a := range tested {
+	for _, a := range slices.Concat(tested, Parsers) {
 		if a.ID == id {
 			p.Package = a
 		}

@@ -151,7 +151,11 @@ func (w *world) judgePublished(id string, readings map[string]reading, seen seen
 				seen.add(f, part, id)
 			}
 		}
-		once("skills", at.Skills != "", first[mark(f.id, "skill")])
+		skills := first[mark(f.id, "skill")]
+		if p.skill != nil && takes["skills"] {
+			skills = w.takes(p, f.id+"-look", mark(f.id, "body"))
+		}
+		once("skills", at.Skills != "", skills)
 		once("rules", at.Rules != "" || at.RulesBlock != "", first[mark(f.id, "rule")])
 		once("subagents", at.Agents != nil, first[mark(f.id, "agent")])
 		once("MCP servers", at.MCP != nil, min(1, first[mark(f.id, "tool")])) // some name a tool twice

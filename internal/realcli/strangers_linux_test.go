@@ -66,6 +66,25 @@ var strangers = []stranger{
 		itself: []string{"hook", "sends", "mcp", "api-key"},
 	},
 	{
+		program: "cline",
+		spec:    demo,
+		files: map[string]string{
+			inBundle + "hooks/hooks.json":                hookInBundle[inBundle+"hooks/hooks.json"],
+			inBundle + "runtimes/cline/plugins/other.js": `import fs from "node:fs"; fs.writeFileSync("{mark:bundle-plugin}", ""); export default {name: "x", manifest: {capabilities: ["hooks"]}, hooks: {beforeRun() {}}}`,
+		},
+		doors: []string{"bundle-hook", "bundle-plugin"},
+	},
+	{
+		program: "cline",
+		files: map[string]string{
+			".cline/plugins/x.js":         `import fs from "node:fs"; fs.writeFileSync("{mark:plugin}", ""); export default {name: "x", manifest: {capabilities: ["hooks"]}, hooks: {beforeRun() {}}}`,
+			".cline/hooks/TaskStart":      "#!/bin/sh\ntouch {mark:hook}\n",
+			".clinerules/hooks/TaskStart": "#!/bin/sh\ntouch {mark:rules-hook}\n",
+		},
+		doors:  []string{"plugin", "hook", "rules-hook"},
+		itself: []string{"plugin", "hook", "rules-hook"},
+	},
+	{
 		program: "codex",
 		spec: demo + `	mcp: x: {` + mcpServer + `}
 	settings: codex: {

@@ -24,6 +24,13 @@ func (w *world) use(p program, c fakemodel.Call) []fakemodel.Request {
 	return requests
 }
 
+// takes is how often the text of a skill is there once the model of p took it by its
+// name.
+func (w *world) takes(p program, skill, text string) int {
+	w.t.Helper()
+	return mostOf(w.use(p, p.skill(skill)))[text]
+}
+
 // A hook of a tool runs when the model uses that tool, whatever the program
 // calls it, and not before.
 func TestHookRunsBeforeShell(t *testing.T) {
@@ -139,7 +146,19 @@ func TestPermissionsHold(t *testing.T) {
 					w.program(w.project, s.name+"-not", "echo "+mark(s.name, "not")+"\n")
 					w.aisync("apply", "--yes", "--trust")
 					ran := func(what string) bool {
-						requests := w.use(p, p.shell("./"+s.name+"-"+what+" now"))
+						c := p.shell("./" + s.name + "-" + what + " now")
+						if what == "not" && p.mute {
+							w.call.Store(&c)
+							defer w.call.Store(nil)
+							w.model.Take()
+							w.run(w.project, p.environ(w.model.URL), p.ask("Use a tool.")...)
+							requests := w.model.Take()
+							if len(requests) == 0 {
+								t.Error("it asked its model nothing")
+							}
+							return mostOf(requests)[mark(s.name, what)] > 0
+						}
+						requests := w.use(p, c)
 						return mostOf(requests)[mark(s.name, what)] > 0
 					}
 					// On a machine that is busy a program now and then gives up a

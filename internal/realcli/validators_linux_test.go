@@ -2,6 +2,7 @@ package realcli
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,9 @@ var said = map[string][]string{
 	"qwen mcp list":                  {"✓ {scope}srv: "},
 }
 
+// unchecked are the programs without a command that checks what they are given.
+var unchecked = []string{"cline", "continue-cli"}
+
 func TestValidatorsPass(t *testing.T) {
 	needPrograms(t)
 	w := newWorld(t, scope{"both", true, true}, everyone())
@@ -39,7 +43,7 @@ func TestValidatorsPass(t *testing.T) {
 			if p.say != nil {
 				w.run(w.project, env, p.say...)
 			}
-			if len(p.Validators) == 0 {
+			if len(p.Validators) == 0 && !slices.Contains(unchecked, id) {
 				t.Errorf("the catalog has no validator of %s", id)
 			}
 			for _, v := range p.Validators {

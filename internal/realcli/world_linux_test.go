@@ -205,14 +205,25 @@ func (w *world) specs() {
 		w.bundle(filepath.Join(w.home, "rulesets"), "host")
 		fmt.Fprintf(&host, "\tbundles: core: {source: \"~/rulesets\"}\n\tmcp: %s\n", w.mcp("host"))
 	}
+	if w.experimental() {
+		host.WriteString("\texperimental: true\n")
+	}
 	host.WriteString("}\n")
 	w.write(w.home, ".config/aisync/host.cue", host.String())
 	if w.scope.project {
 		w.bundle(filepath.Join(w.project, "rulesets"), "project")
 		fmt.Fprintf(&project, "package aisync\n\nproject: {\n\tname: \"try\"\n\truntimes: [%s]\n", strings.Join(each(w.set, `"%s"`), ", "))
+		if w.experimental() {
+			project.WriteString("\texperimental: true\n")
+		}
 		fmt.Fprintf(&project, "\tsources: here: \"./rulesets\"\n\tbundles: [\"here//demo\"]\n\tmcp: %s\n}\n", w.mcp("project"))
 		w.write(w.project, "aisync.cue", project.String())
 	}
+}
+
+// experimental reports whether a spec must say that a program was never run.
+func (w *world) experimental() bool {
+	return slices.ContainsFunc(w.set, func(id string) bool { return lookUp(w.t, id).Experimental })
 }
 
 // mcp is a server that this test's own binary is.
@@ -255,7 +266,7 @@ func (w *world) bundle(dir, scope string) {
 }
 
 // mark is a word that nothing else has, and that is no part of another.
-func mark(scope, what string) string { return "zq" + scope + what + "qz" }
+func mark(scope, what string) string { return "zq" + scope + strings.ReplaceAll(what, "-", "") + "qz" }
 
 func each(list []string, format string) (out []string) {
 	for _, s := range list {

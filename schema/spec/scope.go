@@ -49,8 +49,8 @@ type SettingsFile struct {
 type MCPFile struct {
 	Path    string
 	Format  string
-	Pointer string // parent object of the servers
-	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose"
+	Pointer string // parent object of the servers, or with /- the list of them
+	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose", "continue"
 	// How it refers to a variable of the environment, or a file, instead of a
 	// secret: NAME stands for it. "": it cannot, or its shape has a way.
 	SecretEnv, SecretFile string
@@ -85,7 +85,7 @@ type EventsFile struct {
 	Path    string
 	Format  string   // "" for a module
 	Pointer string   // object of hooks by event
-	Shape   string   // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension"
+	Shape   string   // "claude", "cursor", "copilot", "opencode-plugin", "pi-extension", "cline-plugin"
 	Also    []string // foreign files from which it also takes hooks
 	Program string   // how a command calls a program of ours: {path} is its path
 	Millis  bool     // timeouts are in milliseconds, else in seconds
@@ -97,7 +97,7 @@ type PermissionsFile struct {
 	Path    string
 	Format  string // "" for a file that is entirely ours
 	Pointer string // object of the lists
-	Shape   string // "claude", "cursor", "gemini", "opencode", "codex"
+	Shape   string // "claude", "cursor", "gemini", "opencode", "codex", "continue"
 }
 
 // FileLine is a line of a file.
@@ -123,4 +123,5 @@ type Reference struct {
 	// file, instead of a secret: NAME stands for it, 'NAME' for it as a shell's word.
 	// "": it cannot.
 	SecretEnv, SecretFile string
+	Theirs                []string // of an endpoint: members of the value that the program goes on writing
 }

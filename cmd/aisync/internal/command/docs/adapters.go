@@ -27,13 +27,14 @@ of the files that aisync and two other tools generate.
 - **run**: seen with the program. ` + "`make test-runtimes`" + ` starts the version
   named below without a network and checks what it sends to its model.
   [newest.md](newest.md) compares the newest versions in npm with that.
-- **parsed**: the program's own parser or schema, out of its package, takes it.
+- **parsed**: the program's own parser or schema, out of its package, takes it;
+  ` + "`make night`" + ` asks it ([sources.md](sources.md#what-programs-read-without-a-login)).
 - **documented**: aisync writes it as the program's documentation says; not tried with
   the program.
 - **manual**: you must do it yourself. The plan says so wherever a spec asks for it.
 
-A program of which all is documented and nothing was tried is *experimental*: a spec
-that names it says ` + "`experimental: true`" + `.
+A program of which all is documented or parsed, and nothing was run, is *experimental*:
+a spec that names it says ` + "`experimental: true`" + `.
 
 Where user and project scope differ, the user's comes first.
 

@@ -10,6 +10,7 @@ const (
 	ShapeCursor   = "cursor"
 	ShapeGemini   = "gemini"
 	ShapeGoose    = "goose"
+	ShapeGrok     = "grok"
 	ShapeOpencode = "opencode"
 	ShapePlugin   = "opencode-plugin" // a module that runs hooks
 	ShapePi       = "pi-extension"    // a module that runs hooks

@@ -69,7 +69,7 @@ test-ledger: ## the ledger with 64 processes of 200 operations each, HISTORIES=1
 test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed at random, KILLS=100 times
 	@AISYNC_RUN_KILLS=$(or $(KILLS),100) go test ./agents/supervise -run KilledSupervisors -count=1 -v -timeout 30m
 
-test-runtimes: build ## seven real agent programs out of npm (2 GB, once) load what aisync wrote for them
+test-runtimes: build ## nine real agent programs out of npm (2 GB, once) load what aisync wrote for them
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
 	  go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'
 

@@ -7,6 +7,7 @@ const (
 	ShapeClaude   = "claude"
 	ShapeCodex    = "codex"
 	ShapeCopilot  = "copilot"
+	ShapeCrush    = "crush"
 	ShapeCursor   = "cursor"
 	ShapeGemini   = "gemini"
 	ShapeGoose    = "goose"

@@ -24,6 +24,7 @@ type program struct {
 	say   []string                            // what a person tells it before it takes a project's MCP servers
 	shell func(command string) fakemodel.Call // how its model runs a command
 	read  func(file string) fakemodel.Call    // how its model reads a file
+	find  func(server string) fakemodel.Call  // how its model learns of the tools of an MCP server; nil: it is told
 	// invoke is the command line that runs a command of its own; nil: "/name" as
 	// the question.
 	invoke func(p program, name string) []string
@@ -47,12 +48,12 @@ func call(tool, argument string, more ...any) func(string) fakemodel.Call {
 // inTests is what no person needs: one who sits before the program is asked. Codex
 // asks about each hook: allowHooks answers.
 var inTests = map[string]program{
-	"claude":  {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
-	"codex":   {shell: call("exec_command", "cmd")},
-	"copilot": {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
-	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: func(p program, name string) []string {
-		return []string{p.Runtime.Command, "run", "--command", name, "now"}
-	}},
+	"claude":   {say: []string{"sh", "-c", `mkdir -p .claude && echo '{"enabledMcpjsonServers": ["projectsrv"]}' >.claude/settings.local.json`}, shell: call("Bash", "command", "description", "Do it"), read: call("Read", "file_path")},
+	"codex":    {shell: call("exec_command", "cmd")},
+	"copilot":  {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
+	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
+	"grok":     {shell: call("run_terminal_command", "command", "description", "Do it"), read: call("read_file", "target_file"), find: call("search_tool", "query"), any: []string{"GROK_FOLDER_TRUST=0"}},
+	"kilo":     {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
 	// It has no local endpoint, so its own API is what the fake model speaks. A
 	// model by name spares a question about which to take; without --yolo it
 	// offers no tool that it would have to ask about.
@@ -65,6 +66,11 @@ var inTests = map[string]program{
 	},
 	"pi":   {shell: call("bash", "command")},
 	"qwen": {flags: []string{"--yolo"}, say: []string{"qwen", "mcp", "approve", "--all"}, shell: call("run_shell_command", "command", "is_background", false, "description", "Do it"), read: call("read_file", "file_path")},
+}
+
+// runCommand runs a command of its own, as opencode does.
+func runCommand(p program, name string) []string {
+	return []string{p.Runtime.Command, "run", "--command", name, "now"}
 }
 
 // everyone is the ids of Agents.

@@ -97,19 +97,21 @@ func TestReferencesHaveValues(t *testing.T) {
 	}
 }
 
-// A program that loads no folder of rules is told of it, in one of two ways. One
-// that has a form for rules, or whose loads name their folder, loads it by itself.
+// A program that loads no folder of rules is told of it. One that has a form for
+// rules loads their folder by itself, and so does one of which that is recorded.
 func TestRulesFolderIsLoadedOrNamed(t *testing.T) {
 	for _, r := range Runtimes() {
 		for _, s := range []spec.Scope{r.User, r.Project} {
-			itself := r.Loads != nil && slices.ContainsFunc(r.Loads.Texts, func(t spec.LoadedText) bool {
-				return slices.ContainsFunc(t.Files, func(f string) bool { return strings.HasPrefix(f, s.Rules+"/") })
-			})
-			if s.Rules != "" && s.RulesRef == nil && s.RulesForm == "" && !itself {
+			if s.Rules != "" && s.RulesRef == nil && s.RulesForm == "" && !loads(r, s.Rules) {
 				t.Errorf("%s: nothing tells it of %s", r.ID, s.Rules)
 			}
 		}
 	}
+}
+
+// loads reports whether r loads the files of a folder by itself.
+func loads(r spec.Runtime, folder string) bool {
+	return r.Loads != nil && slices.ContainsFunc(r.Loads.Texts, func(t spec.LoadedText) bool { return slices.Contains(t.Files, folder+"/*.md") })
 }
 
 func TestTheGenericRuntimeStaysOutOfClaudesFolder(t *testing.T) {

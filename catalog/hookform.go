@@ -45,7 +45,10 @@ var hookForms = map[string]HookForm{
 	// bundle/docs/hooks/reference.md in its package
 	"gemini":   {HookGemini, "session_id", "tool_name", "tool_input", []string{"SessionStart", "UserPromptSubmit", "PostToolUse"}, true, true},
 	"opencode": {HookClaude, "session_id", "tool_name", "tool_input", []string{"UserPromptSubmit", "PostToolUse"}, true, false},
-	"pi":       {HookClaude, "session_id", "tool_name", "tool_input", []string{"UserPromptSubmit", "PostToolUse"}, true, true},
+	// 10-hooks.md of its guide, ~/.grok/docs
+	"grok": {HookClaude, "session_id", "tool_name", "tool_input", []string{"PostToolUse"}, true, true},
+	"kilo": {HookClaude, "session_id", "tool_name", "tool_input", []string{"UserPromptSubmit", "PostToolUse"}, true, false},
+	"pi":   {HookClaude, "session_id", "tool_name", "tool_input", []string{"UserPromptSubmit", "PostToolUse"}, true, true},
 	// https://qwenlm.github.io/qwen-code-docs/en/users/features/hooks
 	"qwen": {HookClaude, "session_id", "tool_name", "tool_input", []string{"SessionStart", "UserPromptSubmit", "PostToolUse"}, true, true},
 }

@@ -12,7 +12,7 @@ func TestWay(t *testing.T) {
 	for _, r := range Runtimes() {
 		form, hooks := HookFormOf(r.ID)
 		w, without := WayOf(r), WithoutHooks(r)
-		if told := hooks && len(form.Tells) > 0; told != (w.Startup == HookInjection) || told != (w.Rules == HookInjection) {
+		if told := hooks && (form.TellsAt("SessionStart") || form.TellsAt("UserPromptSubmit")); told != (w.Startup == HookInjection) || told != (w.Rules == HookInjection) {
 			t.Errorf("%s: %+v, and its hooks tell at %q", r.ID, w, form.Tells)
 		}
 		want := Way{Polling, Polling}

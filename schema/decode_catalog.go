@@ -155,7 +155,7 @@ func (n node) mcpFile(at string) *spec.MCPFile {
 }
 
 func (n node) promptFolder(at string) *spec.PromptFolder {
-	folder := &spec.PromptFolder{Path: at, Form: n.getStr("form"), Fields: n.get("fields").texts(), Models: n.get("models").texts()}
+	folder := &spec.PromptFolder{Path: at, Form: n.getStr("form"), Fields: n.get("fields").texts(), Models: n.get("models").texts(), Words: n.getStr("words")}
 	if f := n.get("limits"); f.exists() {
 		folder.Limits = &spec.ToolLimits{
 			Tools: f.get("tools").texts(), Also: f.get("also").texts(), Only: f.getStr("only"), Deny: f.getStr("deny"),

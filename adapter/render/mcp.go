@@ -37,13 +37,15 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, []Loss, error) {
 	}
 	remote := m.URL != ""
 	switch f.Shape {
-	case ShapeClaude, ShapeGemini, ShapeCursor:
+	case ShapeClaude, ShapeGemini, ShapeCursor, ShapeCrush:
 		switch {
+		case !remote && f.Shape == ShapeCrush:
+			w.out.put("type", "stdio")
 		case remote && m.SSE && f.Shape != ShapeGemini:
 			w.out.put("type", "sse")
 		case remote && m.SSE && f.Fields["sse"] != "":
 			w.out.put(f.Fields["sse"], "sse")
-		case remote && f.Shape == ShapeClaude:
+		case remote && (f.Shape == ShapeClaude || f.Shape == ShapeCrush):
 			w.out.put("type", cmp.Or(f.Fields["http"], "http"))
 		}
 		w.out.put("command", command)

@@ -24,6 +24,10 @@ func Permission(shape string, names map[string]string, action, tool, pattern str
 		if text, ok := claudePermission(names, tool, pattern); ok {
 			return []Setting{member(text, "permissions", action)}
 		}
+	case ShapeGrok:
+		if text, ok := grokPermission(tool, pattern); ok {
+			return []Setting{member(text, "permission", action)}
+		}
 	case ShapeCursor:
 		if text, ok := cursorPermission(tool, pattern); ok && action != "ask" {
 			return []Setting{member(text, "permissions", action)}
@@ -157,6 +161,24 @@ func claudePermission(names map[string]string, tool, pattern string) (string, bo
 		pattern = "domain:" + pattern
 	}
 	return name + "(" + pattern + ")", true
+}
+
+// grokPermission is a permission as Grok Build writes it: in Claude Code's words,
+// of which it knows those of its own tools. 22-permissions-and-safety.md of its
+// guide at 1.0.41.
+func grokPermission(tool, pattern string) (string, bool) {
+	names := map[string]string{"shell": "Bash", "edit": "Edit", "read": "Read", "search": "Grep", "fetch": "WebFetch"}
+	if tool != "mcp" {
+		return claudePermission(names, tool, pattern)
+	}
+	server, one, _ := strings.Cut(pattern, "/")
+	switch {
+	case server == "":
+		return "MCPTool(*)", true
+	case one == "":
+		one = "*"
+	}
+	return "MCPTool(" + server + "__" + one + ")", true
 }
 
 // cursorPermission is a permission of Cursor's command line, which knows only

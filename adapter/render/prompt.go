@@ -57,7 +57,7 @@ type Prompt struct {
 // field runtimes, which no program has, is taken off.
 func (w Words) Prompt(to spec.Runtime, folder *spec.PromptFolder, name string, text []byte) Prompt {
 	p, ok := w.read(text)
-	native := p.from == to.ID
+	native := p.from == program{to.ID, folder}.words()
 	switch {
 	case !ok || native && folder.Form == Verbatim:
 		return Prompt{Text: text}

@@ -8,9 +8,11 @@ const (
 	ShapeCodex    = "codex"
 	ShapeContinue = "continue"
 	ShapeCopilot  = "copilot"
+	ShapeCrush    = "crush"
 	ShapeCursor   = "cursor"
 	ShapeGemini   = "gemini"
 	ShapeGoose    = "goose"
+	ShapeGrok     = "grok"
 	ShapeOpencode = "opencode"
 	ShapePlugin   = "opencode-plugin" // a module that runs hooks
 	ShapePi       = "pi-extension"    // a module that runs hooks

@@ -25,6 +25,14 @@ type program struct {
 	folder *spec.PromptFolder
 }
 
+// words is the program whose words p has.
+func (p program) words() string {
+	if p.folder.Words != "" {
+		return p.folder.Words
+	}
+	return p.id
+}
+
 // CommandWords are the words of commands.
 func CommandWords(runtimes []spec.Runtime) Words {
 	return newWords(false, runtimes, func(s spec.Scope) *spec.PromptFolder { return s.Commands })
@@ -144,10 +152,10 @@ func (w Words) dialect(fields []field, values frontmatter.Fields) string {
 			knows += p.tools(w, f.name, values[f.name])
 		}
 		if len(only) == 1 && only[0] == p.id && knows > 0 {
-			return p.id
+			return p.words()
 		}
 		if knows > most {
-			from, most = p.id, knows
+			from, most = p.words(), knows
 		}
 	}
 	switch {

@@ -37,6 +37,8 @@ var Agents = []Package{
 	{"continue-cli", "@continuedev/cli", "1.5.47", "cn"},
 	{"copilot", "@github/copilot", "1.0.102", "copilot"},
 	{"gemini", "@google/gemini-cli", "0.61.0", "gemini"},
+	{"grok", "@xai-official/grok", "1.0.41", "grok"},
+	{"kilo", "@kilocode/cli", "7.7.7", "kilo"}, // npm lacks the program of 7.8.1 for Linux
 	{"opencode", "opencode-ai", "1.18.33", "opencode"},
 	{"pi", "@earendil-works/pi-coding-agent", "0.87.1", "pi"},
 	{"qwen", "@qwen-code/qwen-code", "0.24.4", "qwen"},

@@ -109,7 +109,18 @@ func setName(set []string) string {
 func (w *world) judge(id string) {
 	w.t.Helper()
 	p := lookUp(w.t, id)
+	found := map[string]int{}
+	for _, scope := range w.scopes() {
+		if p.find != nil {
+			m := mark(scope, "tool")
+			found[m] = mostOf(w.use(p, p.find(scope+"srv")))[m]
+		}
+	}
+	for _, scope := range w.scopes() {
+		w.ran(scope, "start")
+	}
 	seen := mostOf(w.question(p, p.ask("Say a word.")))
+	maps.Copy(seen, found)
 	known := map[string]bool{}
 	for _, scope := range w.scopes() {
 		at := p.User

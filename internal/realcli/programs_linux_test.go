@@ -27,6 +27,7 @@ type program struct {
 	read  func(file string) fakemodel.Call    // how its model reads a file
 	mute  bool                                // it says nothing more once a call is denied
 	skill func(name string) fakemodel.Call    // how its model takes a skill of which it is told the name alone; nil: it is told what for, too
+	find  func(server string) fakemodel.Call  // how its model learns of the tools of an MCP server; nil: it is told
 	// invoke is the command line that runs a command of its own; nil: "/name" as
 	// the question.
 	invoke func(p program, name string) []string
@@ -66,9 +67,9 @@ var inTests = map[string]program{
 	"continue-cli": {shell: call("Bash", "command"), read: call("Read", "filepath"), mute: true},
 	"codex":        {shell: call("exec_command", "cmd")},
 	"copilot":      {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
-	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: func(p program, name string) []string {
-		return []string{p.Runtime.Command, "run", "--command", name, "now"}
-	}},
+	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
+	"grok":     {shell: call("run_terminal_command", "command", "description", "Do it"), read: call("read_file", "target_file"), find: call("search_tool", "query"), any: []string{"GROK_FOLDER_TRUST=0"}},
+	"kilo":     {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
 	// It has no local endpoint, so its own API is what the fake model speaks. A
 	// model by name spares a question about which to take; without --yolo it
 	// offers no tool that it would have to ask about.
@@ -98,6 +99,11 @@ func withVersions(pins []Package, versions string) []Package {
 		}
 	}
 	return out
+}
+
+// runCommand runs a command of its own, as opencode does.
+func runCommand(p program, name string) []string {
+	return []string{p.Runtime.Command, "run", "--command", name, "now"}
 }
 
 // everyone is the ids of Agents.

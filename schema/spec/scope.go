@@ -65,6 +65,7 @@ type PromptFolder struct {
 	Form   string            // see package render
 	Fields map[string]string // its fields beside name, description, model and those of Limits, by Claude Code's names for them
 	Models map[string]string // its names of models, by a part of the name elsewhere; no other name is translated
+	Words  string            // the program whose words these are, if not this one's
 	Limits *ToolLimits       // how a subagent is kept from tools; nil: it cannot be
 }
 

@@ -54,12 +54,18 @@ runtimes: [claude]
 
 func neutralProject(t *testing.T, archive string, runtimes ...string) (Decls, error) {
 	t.Helper()
+	return projectOf(t, "a", archive, runtimes...)
+}
+
+// projectOf declares a project with the bundle called name of a source.
+func projectOf(t *testing.T, name, archive string, runtimes ...string) (Decls, error) {
+	t.Helper()
 	src := source(t, "s", archive)
 	p := Project{Spec: &spec.Project{Name: "p", Dir: "/p", Sources: []spec.Source{src}}, Runtimes: catalog.Runtimes(), Sources: &bundle.Sources{}}
 	for i, id := range runtimes {
 		p.Spec.Runtimes = append(p.Spec.Runtimes, spec.Named{Value: id, Pos: line("aisync.cue", i+1)})
 	}
-	p.Spec.Bundles = []spec.BundleRef{{Source: "s", Name: "a", Pos: line("aisync.cue", 11)}}
+	p.Spec.Bundles = []spec.BundleRef{{Source: "s", Name: name, Pos: line("aisync.cue", 11)}}
 	return p.Declare(context.Background())
 }
 

@@ -43,7 +43,13 @@ func (b *builder) prompts(places []place, w bundleRequest, what string, files []
 				continue
 			}
 			name := path.Base(strings.TrimSuffix(f.Rel, ".md"))
-			made := words.Prompt(p.rt, to, name, f.Text)
+			read := func(src []byte) (text []byte, left []string) { return src, nil }
+			if strings.HasSuffix(f.Src, ".prompt.md") {
+				read = render.FromPromptFile
+			}
+			text, left := read(f.Text)
+			made := words.Prompt(p.rt, to, name, text)
+			made.Dropped = append(made.Dropped, left...)
 			losses[i].Add(p.rt.ID, made)
 			if made.Only != "" {
 				continue
@@ -51,7 +57,8 @@ func (b *builder) prompts(places []place, w bundleRequest, what string, files []
 			sum := sha256.Sum256(made.Text)
 			b.leaf(fileAt(target), "", reconcile.Leaf{
 				Body: madeOf(f, reconcile.Fingerprint("sha256:"+hex.EncodeToString(sum[:])), 0o644, func(src []byte) []byte {
-					return words.Prompt(p.rt, to, name, src).Text
+					text, _ := read(src)
+					return words.Prompt(p.rt, to, name, text).Text
 				}),
 				Origin: w.origin,
 			}, w.label)

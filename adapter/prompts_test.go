@@ -97,7 +97,7 @@ developer_instructions = "For Codex."
 	}
 }
 
-// A loss that several files of a bundle share is said once.
+// The plan says once what several files of a bundle lose alike.
 func TestSharedLossIsOneNote(t *testing.T) {
 	var archive strings.Builder
 	for name, tools := range map[string]string{"a": "Read, Edit", "b": "Read", "c": "Read", "d": "Grep, Read", "e": "Read"} {
@@ -163,5 +163,50 @@ func TestAgentsInWordsOfVSCode(t *testing.T) {
 		if got := tree[".opencode/agents/"+name+".md"]; strings.Contains(got, `"grep": deny`) {
 			t.Errorf("opencode's %s may not search:\n%s", name, got)
 		}
+	}
+}
+
+// A prompt of VS Code names its agent, model and tools in words that other programs
+// have for something else.
+func TestPromptsOfVSCode(t *testing.T) {
+	const archive = `
+-- prompts/ship.prompt.md --
+---
+description: Ships it
+agent: agent
+---
+Ship it.
+-- prompts/coach.prompt.md --
+---
+description: Coaches
+agent: 'DT Coach'
+model: GPT-4.1
+tools: ['codebase', 'edit/editFiles']
+argument-hint: "[goal]"
+---
+Coach.
+`
+	d, err := projectOf(t, ".", archive, "claude", "opencode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := written(t, d.Declarations)
+	for path, want := range map[string]string{
+		".claude/commands/ship.md":    "---\ndescription: Ships it\n---\nShip it.\n",
+		".opencode/commands/ship.md":  "---\ndescription: \"Ships it\"\n---\nShip it.\n",
+		".claude/commands/coach.md":   "---\ndescription: Coaches\nargument-hint: \"[goal]\"\n---\nCoach.\n",
+		".opencode/commands/coach.md": "---\ndescription: \"Coaches\"\n---\nCoach.\n",
+	} {
+		if tree[path] != want {
+			t.Errorf("%s:\n%s\nwant\n%s", path, tree[path], want)
+		}
+	}
+	for _, says := range []string{"claude does not have, so they are left out there: agent, model, tools ", "opencode does not have, so they are left out there: argument-hint, agent, model, tools "} {
+		if says = "coach.prompt.md of s//. has fields that " + says; !strings.Contains(show(d), says) {
+			t.Errorf("does not say %q:\n%s", says, show(d))
+		}
+	}
+	if strings.Contains(show(d), "ship.prompt.md") {
+		t.Errorf("says something of what loses nothing:\n%s", show(d))
 	}
 }

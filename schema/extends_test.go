@@ -21,7 +21,7 @@ func extended(t *testing.T, entries string) (*spec.Spec, error) {
 	return hostSpec(t, "package aisync\n\nhosts: here: runtimes: claude: {}\ncatalog: runtimes: {\n"+entries+"\n}\n", Options{})
 }
 
-// Each embedded entry can be extended: what is not said is the embedded entry's, but
+// An entry can extend each embedded one: it takes over what it leaves out, but
 // for what is true of one program only.
 func TestExtendedEntryInherits(t *testing.T) {
 	var entries strings.Builder

@@ -19,6 +19,7 @@ import (
 
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/schema/costly"
 	"aisync.dev/aisync/schema/position"
 )
 
@@ -89,6 +90,11 @@ func (e *evaluator) read(files []source, cwd string) *document {
 	var parsed []*ast.File
 	inst := e.build.NewInstance("", e.load)
 	for _, src := range files {
+		if pos, deep := costly.TooDeep(src.path, src.text); deep {
+			d.at = position.New(nil, cwd)
+			d.add(Problem{Pos: d.at.Shown(pos), Message: costly.Deep, Hint: "split it into fields"})
+			continue
+		}
 		f, err := parser.ParseFile(src.path, src.text)
 		if f != nil {
 			parsed = append(parsed, f)

@@ -52,26 +52,27 @@ func addLost(to *[]lost, program, what, limit string) {
 // shared is a loss that some files of a bundle share.
 type shared struct {
 	lost
-	fix   string
+	holds string // the programs that lose no limit of these files
 	files []string
 }
 
-// share adds x, a loss of file, to the loss like it. The limits of several files differ
-// mostly: their words go.
-func share(to []shared, x lost, fix, file string) []shared {
+// share adds x, a loss of the file f, to the loss like it. The limits of several files
+// differ mostly: share leaves their words out.
+func share(to []shared, x lost, f File) []shared {
+	holds := list(f.holds)
 	if x.limit != "" {
 		x.limit = strconv.Quote(x.limit)
 	}
 	for i, s := range to {
-		if s.what == x.what && s.programs == x.programs && s.fix == fix && (s.limit == "") == (x.limit == "") {
+		if s.what == x.what && s.programs == x.programs && s.holds == holds && (s.limit == "") == (x.limit == "") {
 			if s.limit != x.limit {
 				to[i].limit = "their tools"
 			}
-			to[i].files = append(s.files, file)
+			to[i].files = append(s.files, f.Name)
 			return to
 		}
 	}
-	return append(to, shared{x, fix, []string{file}})
+	return append(to, shared{x, holds, []string{f.Name}})
 }
 
 // form is the word for one file, or that for several.
@@ -106,25 +107,25 @@ func Notes(bundle string, files []File) (out []Note) {
 	}
 	var limits, models, fields, absent []shared
 	for _, l := range files {
-		fix := "take it out of the bundle, or deny that to all of the program in permissions.json"
-		if len(l.holds) > 0 {
-			fix = "to leave them out, write runtimes: [" + list(l.holds) + "] into %s front matter"
-		}
 		for _, x := range l.limits {
-			limits = share(limits, x, fix, l.Name)
+			limits = share(limits, x, l)
 		}
+		l.holds = nil // of limits alone
 		for _, x := range l.models {
-			models = share(models, x, "", l.Name)
+			models = share(models, x, l)
 		}
 		for _, x := range l.fields {
-			fields = share(fields, x, "", l.Name)
+			fields = share(fields, x, l)
 		}
 		for _, x := range l.absent {
-			absent = share(absent, x, "", l.Name)
+			absent = share(absent, x, l)
 		}
 	}
 	for _, s := range limits {
-		fix := strings.Replace(s.fix, "%s", s.form("its", "their"), 1)
+		fix := "take it out of the bundle, or deny that to all of the program in permissions.json"
+		if s.holds != "" {
+			fix = "to leave them out, write runtimes: [" + s.holds + "] into " + s.form("its", "their") + " front matter"
+		}
 		if s.limit == "" {
 			note(true, "%s cannot express %s in %s of %s; %s", s.programs, s.what, s.named(), bundle, fix)
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"aisync.dev/aisync/internal/frontmatter"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -135,4 +136,24 @@ func tomlLines(lines []string) []byte {
 		fmt.Fprintf(&b, "%s = %s\n", key, quoted(strings.Trim(value, `"'`)))
 	}
 	return b.Bytes()
+}
+
+// FromPromptFile returns the text of a prompt file of VS Code without the fields that mean
+// something else to other programs, and the names of those that it leaves out for them.
+// agent: agent is what a command does anyway.
+// https://code.visualstudio.com/docs/copilot/customization/prompt-files
+func FromPromptFile(text []byte) (plain []byte, left []string) {
+	front, body, _, err := frontmatter.Split(text)
+	if err != nil {
+		return text, nil
+	}
+	var kept strings.Builder
+	for _, f := range fieldsOf(front) {
+		if !slices.Contains([]string{"agent", "mode", "model", "tools"}, f.name) {
+			kept.WriteString(f.lines)
+		} else if name := strings.Trim(f.value, `"'`); name != "agent" {
+			left = append(left, f.name)
+		}
+	}
+	return slices.Concat([]byte("---\n"+kept.String()+"---\n"), body), left
 }

@@ -105,6 +105,12 @@ func TestProgramsOfPathRun(t *testing.T) {
 			t.Logf("no %s here", name)
 			continue
 		}
+		outside := exec.Command("sh", "-c", line) // such as rustup's cargo without a toolchain
+		outside.Dir = t.TempDir()
+		if out, err := outside.CombinedOutput(); err != nil {
+			t.Logf("%s does not work here: %v\n%s", name, err, out)
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, b Box) {
 				b.Home = os.Getenv("HOME")

@@ -36,16 +36,22 @@ func TestCostlySpecsExitWith1(t *testing.T) {
 		spec, want string
 		slow       bool
 	}{
-		"billion laughs":  {tenfold(`"xxxxxxxxxx"`, `"`+strings.Repeat(`\(LAST)`, 10)+`"`), "cannot be evaluated: takes more", false},
-		"list.Range":      {"import \"list\"\nproject: bundles: [for i in list.Range(0, 1000000000, 1) {\"\\(i)\"}]\n", "takes more", true},
-		"one large step":  {"import \"math/bits\"\nproject: bundles: [\"\\(bits.Lsh(1, 100000000000))\"]\n", "takes more memory than there is", false},
-		"steps in a row":  {"import \"math/bits\"\nproject: bundles: [\"\\(bits.Lsh(1, 10000000000))\"]\n", "takes more", false},
-		"multiplication":  {"project: bundles: [\"x\" * 100000000000]\n", "exceeds limit", false},
-		"deep recursion":  {"project: x: " + strings.Repeat("1+", 4_000_000) + "1\n", "takes more", true},
-		"deep lists":      {"project: x: " + strings.Repeat("[", 3_000_000) + "\n", "nesting depth", false},
-		"regexp":          {"project: name: [if \"" + strings.Repeat("a", 100_000) + "\" =~ \"((a{0,100}){0,10})b\" {\"x\"}, \"a b\"][0]\n", "", false},
-		"loops in loops":  {"b: [" + strings.Repeat("1,", 30) + "]\nproject: bundles: [for x in b for y in b for z in b for v in b for w in b {\"\\(x)\\(y)\"}]\n", "takes more than 10s of the processor", true},
-		"under ulimit -v": {tenfold(`"xxxxxxxxxx"`, `"`+strings.Repeat(`\(LAST)`, 10)+`"`), "cannot be evaluated: takes more", false},
+		"billion laughs":              {tenfold(`"xxxxxxxxxx"`, `"`+strings.Repeat(`\(LAST)`, 10)+`"`), "cannot be evaluated: takes more", false},
+		"list.Range":                  {"import \"list\"\nproject: bundles: [for i in list.Range(0, 1000000000, 1) {\"\\(i)\"}]\n", "takes more", true},
+		"one large step":              {"import \"math/bits\"\nproject: bundles: [\"\\(bits.Lsh(1, 100000000000))\"]\n", "takes more memory than there is", false},
+		"steps in a row":              {"import \"math/bits\"\nproject: bundles: [\"\\(bits.Lsh(1, 10000000000))\"]\n", "takes more", false},
+		"multiplication":              {"project: bundles: [\"x\" * 100000000000]\n", "exceeds limit", false},
+		"deep sum":                    {"project: x: " + strings.Repeat("1+", 4_000_000) + "1\n", "nests too deeply", false},
+		"deep sum, under the limit":   {"project: x: " + strings.Repeat("1+", 9_900) + "1\n", "", false},
+		"deep selector":               {"project: x: y" + strings.Repeat(".a", 4_000_000) + "\n", "nests too deeply", false},
+		"deep index":                  {"project: x: y" + strings.Repeat("[0]", 3_000_000) + "\n", "nests too deeply", false},
+		"deep call":                   {"project: x: len" + strings.Repeat("()", 4_000_000) + "\n", "nests too deeply", false},
+		"deep fields":                 {"project: " + strings.Repeat("a: ", 4_000_000) + "1\n", "nests too deeply", false},
+		"deep lists":                  {"project: x: " + strings.Repeat("[", 3_000_000) + "\n", "nests too deeply", false},
+		"deep lists, under the limit": {"project: x: " + strings.Repeat("[", 19_000) + "\n", "nesting depth", false},
+		"regexp":                      {"project: name: [if \"" + strings.Repeat("a", 100_000) + "\" =~ \"((a{0,100}){0,10})b\" {\"x\"}, \"a b\"][0]\n", "", false},
+		"loops in loops":              {"b: [" + strings.Repeat("1,", 30) + "]\nproject: bundles: [for x in b for y in b for z in b for v in b for w in b {\"\\(x)\\(y)\"}]\n", "takes more than 10s of the processor", true},
+		"under ulimit -v":             {tenfold(`"xxxxxxxxxx"`, `"`+strings.Repeat(`\(LAST)`, 10)+`"`), "cannot be evaluated: takes more", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.slow && testing.Short() {

@@ -85,7 +85,7 @@ func TestOllamaOffersTools(t *testing.T) {
 				}
 			}
 			if version == newerOllama {
-				return // it computes with a llama-server of its own
+				return // this version computes with another llama-server
 			}
 			for i, talk := range talks {
 				status := map[bool]int{true: http.StatusOK, false: http.StatusBadRequest}[talk.older]

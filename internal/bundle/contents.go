@@ -101,17 +101,21 @@ func (t *Tree) contents() string {
 		return "no files"
 	}
 	var names []string
+	hint := ""
 	for _, e := range entries {
 		name := e.Name()
-		if name == ".git" {
+		switch {
+		case name == ".git":
 			continue
+		case name == ".apm" && e.IsDir(): // https://microsoft.github.io/apm/reference/package-types/
+			hint = "; that is a package of APM, whose parts lie in .apm: name that folder, as in OWNER/REPO//.apm"
 		}
 		if e.IsDir() {
 			name += "/"
 		}
 		names = append(names, name)
 	}
-	return "nothing that aisync reads, but " + listed(names)
+	return "nothing that aisync reads, but " + listed(names) + hint
 }
 
 // Contents says in words what the source holds, whatever a spec takes of it, such

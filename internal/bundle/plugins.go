@@ -93,6 +93,7 @@ func (t *Tree) pluginParts(p *Part) error {
 			}
 		}
 		shorten(*k.list, ".agent.md")
+		shorten(*k.list, ".prompt.md")
 	}
 	servers := append([]string{".mcp.json"}, m.Servers...)
 	if t.manifestIs(plugin.CursorManifest, plugin.AgentManifest) && !t.isFile(".mcp.json") {

@@ -237,6 +237,31 @@ run()
 	}
 }
 
+// A manifest may name files that lie where Copilot's users have them.
+func TestManifestNamesCopilotsPrompts(t *testing.T) {
+	tree := published(t, `
+-- plugin.json --
+{"name": "p", "agents": [".github/agents/a/judge.agent.md"], "commands": [".github/prompts/a/ship.prompt.md", ".github/prompts/b"]}
+-- .github/agents/a/judge.agent.md --
+Judge.
+-- .github/prompts/a/ship.prompt.md --
+Ship.
+-- .github/prompts/b/fix.prompt.md --
+Fix.
+`, nil)
+	top, err := tree.Top()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range slices.Concat(top.Neutral.Commands, top.Neutral.Agents) {
+		names = append(names, f.Rel)
+	}
+	if got := strings.Join(names, " "); got != "ship.md fix.md judge.md" {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestPickOfNothingListsWhatIsThere(t *testing.T) {
 	for want, pick := range map[string]*spec.Pick{
 		`no skill "pfd"; did you mean "pdf"?; the source has 3 skills: docx, for-codex, pdf`: {Skills: []string{"pdf", "pfd"}},

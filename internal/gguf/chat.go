@@ -7,7 +7,7 @@ import (
 
 // Forms of a chat template beside those of chatForms.
 const (
-	ChatOther = "other" // tells tools in a form of its own
+	ChatOther = "other" // the template tells tools in another form
 	ChatPlain = "none"  // tells no tools
 )
 

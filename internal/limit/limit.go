@@ -6,7 +6,6 @@ package limit
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
@@ -33,11 +32,6 @@ func (e Exceeded) Error() string { return "takes more than " + e.What }
 // tick is the sampling interval: within it, memory grows by some MB.
 const tick = 5 * time.Millisecond
 
-// spare is how many goroutines more may run once a stack is large. Copying and
-// scanning one takes a second in which nothing interrupts it: on two processors
-// the two would keep the samples from being taken.
-const spare = 6
-
 // Watch samples this process until stop is called. It calls soft once, when a
 // limit is reached, and hard when the work continues to twice the limit, or for
 // a second more; both from another goroutine. Meanwhile the garbage collector is
@@ -52,7 +46,6 @@ func Watch(l Limits, soft, hard func(Exceeded)) (stop func()) {
 		s := newSample()
 		var over Exceeded
 		var since time.Time
-		crowded := false
 		for {
 			select {
 			case <-end:
@@ -60,11 +53,6 @@ func Watch(l Limits, soft, hard func(Exceeded)) (stop func()) {
 			case <-t.C:
 			}
 			s.take()
-			if !crowded && s.stack > l.Stack/8 {
-				crowded = true
-				runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spare)
-				defer runtime.SetDefaultGOMAXPROCS()
-			}
 			switch {
 			case since.IsZero():
 				if over = s.exceeds(l); over.What != "" {

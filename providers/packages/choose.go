@@ -34,7 +34,7 @@ func (h Host) Choose(ctx context.Context) (reasons map[spec.Position]string, _ e
 		case err == nil:
 			in.Via, reasons[in.Pos] = via, why
 		case in.Version != "" || h.program(program) == "": // else it is here, from elsewhere
-			errs = append(errs, fmt.Errorf("%s: %s cannot be installed here: %w", in.Pos, what, err))
+			errs = append(errs, fmt.Errorf("%s: %s cannot be installed here: %w; install one of these, or name another installer in via", in.Pos, what, err))
 		}
 	}
 	for _, use := range h.Spec.Runtimes {

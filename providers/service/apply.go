@@ -78,6 +78,10 @@ func (r run) outcome() reconcile.Outcome {
 // grace is how long an apply waits for a server to listen.
 const grace = 10 * time.Second
 
+// settling is how long a process may not show what it was started with: between its
+// fork and its exec, and while it ends.
+const settling = time.Second
+
 // Await waits until a service answers on its port and has loaded, ten seconds at
 // most, and checks that it keeps running; started is the error of its start. The error about a service that
 // ended holds the last lines that it wrote.
@@ -93,15 +97,22 @@ func await(ctx context.Context, at control.Controller, name string, port int, wa
 		}
 		return started
 	}
+	var other time.Time // since when it runs as something else
 	for until := time.Now().Add(grace); ; {
 		st, err := state(ctx, at, name)
+		if want == "" || st.Hidden || runs(st.Inputs) == want {
+			other = time.Time{}
+		} else if other.IsZero() {
+			other = time.Now()
+		}
 		switch {
 		case err != nil:
 			return err
 		case st.Activity != control.Running || st.Restarts > 0:
 			return endedError(ctx, at, st)
-		case want != "" && !st.Hidden && runs(st.Inputs) != want:
+		case !other.IsZero() && time.Since(other) > settling:
 			return fmt.Errorf("service %s was not started as its definition says; find the override: systemctl cat %s", name, control.UnitName(name))
+		case !other.IsZero():
 		case port == 0, holdsPort(port, st.PID) && answers(ctx, port), time.Now().After(until):
 			return nil
 		}

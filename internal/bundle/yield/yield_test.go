@@ -48,6 +48,7 @@ func TestCheckProject(t *testing.T) {
 		"a source unused":       {[]string{"README.md"}, "", []string{"claude"}, nil, `aisync.cue:3:4: source "src" yields nothing: it has nothing that aisync reads, but README.md`},
 		"a source to be used":   {skills, "", []string{"claude"}, nil, ""},
 		"another layout":        {[]string{"README.md", "src/main.c"}, ".", []string{"claude"}, nil, "nothing that aisync reads, but README.md, src/"},
+		"the top of APM's":      {[]string{"apm.yml", ".apm/skills/a/SKILL.md"}, ".", []string{"claude"}, nil, "a package of APM, whose parts lie in .apm: name that folder, as in OWNER/REPO//.apm"},
 		"languages only":        {[]string{"languages/go/common/rules/a.md"}, ".", []string{"claude"}, nil, `1 language: go; write bundles: ["src//go"]`},
 		"a language":            {[]string{"languages/go/common/rules/a.md"}, "go", []string{"claude"}, nil, ""},
 		"an empty language":     {[]string{"languages/go/README.txt", "agent-rules/a.md"}, "go", []string{"claude"}, nil, `bundle "src//go" yields nothing`},

@@ -97,7 +97,7 @@ func (s *supervisor) once(ctx context.Context) error {
 		return err
 	}
 	cmd := s.command(ctx, s.Command)
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	withParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error {
 		_ = s.beside(context.WithoutCancel(ctx), s.Ending) // it says why
@@ -117,6 +117,7 @@ func (s *supervisor) once(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.beside(running, s.Started) }()
 	err := cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what a killed server leaves holds its memory
 	ended()
 	<-done
 	return err

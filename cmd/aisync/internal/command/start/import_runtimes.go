@@ -47,7 +47,7 @@ func (im *importing) gather(ctx context.Context) (err error) {
 	var installed, readers []string
 	for _, id := range gather.Readers(shared) {
 		readers = append(readers, id)
-		if rt, _ := catalog.With(spec.Catalog{}).Runtime(id); f.Programs[rt.Command] != "" {
+		if rt, _ := catalog.With(spec.Catalog{}).Runtime(id); f.Programs[rt.Command] != "" && !rt.Experimental {
 			installed = append(installed, id)
 		}
 	}

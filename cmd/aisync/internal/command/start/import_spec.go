@@ -98,7 +98,7 @@ func (im *importing) newSpec() []byte {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "package aisync\n\n// The agent files of this project, imported from %s by aisync import.\nproject: {\n", joinOrigins(im.found.From, ", "))
-	fmt.Fprintf(&b, "\tname:     %s\n\truntimes: [%s]%s\n", edit.String(im.options.Name), strings.Join(ids, ", "), note)
+	fmt.Fprintf(&b, "\tname:     %s\n%s\truntimes: [%s]%s\n", edit.String(im.options.Name), experimental(runtimes), strings.Join(ids, ", "), note)
 	if len(im.found.Files) > 0 {
 		fmt.Fprintf(&b, "\tsources: %s: %s\n\tbundles: [%s]\n", ownSource, edit.String(im.source(im.dir)), edit.String(ownSource+"//"+im.options.Name))
 	}

@@ -29,6 +29,7 @@ hosts: %s: {
 	match: {hostname: %s} // also: cpu, product (regular expressions), memoryGiB: >=60
 
 `, q, strconv.Quote(f.Hostname))
+	b.WriteString(experimental(catalog.RuntimeIDs(runtimes)))
 	b.WriteString("\t// The agent programs; {install: {via: \"npm\"}} installs one that is missing.\n\truntimes: {\n")
 	for _, r := range runtimes {
 		where := "not found on this machine"
@@ -36,6 +37,11 @@ hosts: %s: {
 			where = "found at " + comment(at)
 		}
 		fmt.Fprintf(&b, "\t\t%s: {} // %s\n", cli.Label(r.ID), where)
+	}
+	for _, r := range catalog.Runtimes() {
+		if at := f.Programs[r.Command]; r.Experimental && at != "" && !slices.ContainsFunc(runtimes, func(o spec.Runtime) bool { return o.ID == r.ID }) {
+			fmt.Fprintf(&b, "\t\t// %s: {} // found at %s; aisync was never tried with it: it needs experimental: true above runtimes\n", cli.Label(r.ID), comment(at))
+		}
 	}
 	if len(stocks) > 0 {
 		b.WriteString(localRuntime(runtimes, f))
@@ -165,7 +171,7 @@ func projectSpec(name string, runtimes []string, why string, from *fromSource) [
 // The agent setup of this project, the same on every machine that checks it out.
 project: {
 	name:     %s
-	runtimes: [%s] // %s
+%s	runtimes: [%s] // %s
 
 	// Where bundles come from: a folder, git::URL?ref=…, or the URL of an archive.
 %s
@@ -173,7 +179,7 @@ project: {
 
 	// agents: sessions: true // .ai/: shared session files of the agents in this project
 }
-`, strconv.Quote(name), strings.Join(ids, ", "), why, sources))
+`, strconv.Quote(name), experimental(runtimes), strings.Join(ids, ", "), why, sources))
 }
 
 // chosen returns the runtimes with these ids; none: those installed.
@@ -190,9 +196,20 @@ func chosen(ids []string, f facts.Facts) []spec.Runtime {
 	return out
 }
 
-// installed returns the runtimes whose programs are on the machine.
+// installed returns the runtimes whose programs are on the machine, without those that
+// only a spec with the word experimental can name.
 func installed(f facts.Facts, runtimes []spec.Runtime) []spec.Runtime {
-	return slices.DeleteFunc(slices.Clone(runtimes), func(r spec.Runtime) bool { return r.Command == "" || f.Programs[r.Command] == "" })
+	return slices.DeleteFunc(slices.Clone(runtimes), func(r spec.Runtime) bool {
+		return r.Command == "" || f.Programs[r.Command] == "" || r.Experimental
+	})
+}
+
+// experimental is the word that a spec with these runtimes needs, "" if none does.
+func experimental(ids []string) string {
+	if slices.ContainsFunc(catalog.Runtimes(), func(r spec.Runtime) bool { return r.Experimental && slices.Contains(ids, r.ID) }) {
+		return "\texperimental: true // for programs that aisync was never tried with\n"
+	}
+	return ""
 }
 
 // comment returns s on one line, for a comment.

@@ -161,12 +161,14 @@ func delivery(t *testing.T, tree loads.Tree, dir, id string, person map[string]s
 
 // allowed are the differences that a program makes itself. By its manual, cursor
 // reads both AGENTS.md and CLAUDE.md, also where a person linked them. copilot
-// reads Claude's folder of rules too: there Claude does not stay apart from
-// AGENTS.md, else copilot had the rules twice.
+// and grok read Claude's folder of rules too: there Claude does not stay apart from
+// AGENTS.md, else they had the rules twice. grok reads Claude's folder of rules
+// without regard to the files that they are for, so it has them from the start.
 func allowed(id, what, is string, set []string, person map[string]string) bool {
 	linked, both := person["CLAUDE.md"] == "-> AGENTS.md", person["CLAUDE.md"] != "" && person["AGENTS.md"] != ""
 	return id == "cursor" && linked && is == "2 at the start, 2 after" ||
-		id == "claude" && what == "AGENTS.md" && both && slices.Contains(set, "copilot") && is == "1 at the start, 1 after"
+		id == "claude" && what == "AGENTS.md" && both && (slices.Contains(set, "copilot") || slices.Contains(set, "grok")) && is == "1 at the start, 1 after" ||
+		id == "grok" && (what == "SCOPED" || what == "LISP-OF-B") && slices.Contains(set, "claude") && is == "1 at the start, 1 after"
 }
 
 // waits reports whether a row says that a program waits for its rules.

@@ -194,7 +194,7 @@ func TestOwnLayerChangesNothingOfEveryone(t *testing.T) {
 // all, and of everyone's rules what it had without the layer.
 func TestOwnLayerIsLoadedOnce(t *testing.T) {
 	from := newOwnSources(t)
-	takes := []string{"claude", "copilot", "cursor", "kilo", "opencode", "qwen"}
+	takes := []string{"claude", "continue-cli", "copilot", "cursor", "kilo", "opencode", "qwen"}
 	all := tried()
 	for i, a := range all {
 		for _, b := range all[i:] {
@@ -244,7 +244,7 @@ func TestOwnLayerIsLoadedOnce(t *testing.T) {
 					id = "opencode" // which drives it
 				}
 				want := [2]int{}
-				switch native := !slices.Contains([]string{"kilo", "opencode"}, id) && slices.Contains(takes, id); {
+				switch native := !slices.Contains([]string{"continue-cli", "kilo", "opencode"}, id) && slices.Contains(takes, id); {
 				case marker == "ALWAYS" || marker == "SCOPED":
 					want = got[false][key]
 				case marker == "MINE" && slices.Contains(takes, id):

@@ -111,7 +111,9 @@ func TestRulesFolderIsLoadedOrNamed(t *testing.T) {
 
 // loads reports whether r loads the files of a folder by itself.
 func loads(r spec.Runtime, folder string) bool {
-	return r.Loads != nil && slices.ContainsFunc(r.Loads.Texts, func(t spec.LoadedText) bool { return slices.Contains(t.Files, folder+"/*.md") })
+	return r.Loads != nil && slices.ContainsFunc(r.Loads.Texts, func(t spec.LoadedText) bool {
+		return slices.Contains(t.Files, folder+"/*.md") || slices.Contains(t.Files, folder+"/**/*.md")
+	})
 }
 
 func TestTheGenericRuntimeStaysOutOfClaudesFolder(t *testing.T) {

@@ -1832,7 +1832,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			User: spec.Scope{
 				Dir:          "~/.grok",
 				Rules:        "~/.grok/rules",
-				RulesAlso:    []string{"~/.claude/rules", "~/.cursor/rules"},
+				RulesAlso:    []string{"~/.claude/rules"},
 				RulesKept:    "~/.agents/rules",
 				Skills:       "~/.agents/skills",
 				SkillsAlso:   []string{"~/.grok/skills", "~/.claude/skills", "~/.cursor/skills"},
@@ -1876,7 +1876,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			Project: spec.Scope{
 				Dir:          ".grok",
 				Rules:        ".grok/rules",
-				RulesAlso:    []string{".claude/rules", ".cursor/rules"},
+				RulesAlso:    []string{".claude/rules"},
 				RulesBlock:   "AGENTS.md",
 				RulesKept:    ".agents/rules",
 				Skills:       ".agents/skills",
@@ -2147,6 +2147,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Dir:          ".kilo",
 				Rules:        ".kilo/rules",
 				RulesRef:     &spec.Reference{Path: "kilo.jsonc", Format: "jsonc", Pointer: "/instructions/-", JSON: []byte(`".kilo/rules/*.md"`)},
+				RulesAlso:    []string{".opencode/rules"},
 				RulesBlock:   "AGENTS.md",
 				RulesKept:    ".agents/rules",
 				Skills:       ".kilo/skills",

@@ -5,6 +5,7 @@ package ownlayer
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/internal/bundle"
@@ -39,12 +40,13 @@ func Runtime(rt spec.Runtime, dir string, shared func(path string) bool) spec.Ru
 		o.MCP = s.MCP
 	}
 	for _, folder := range s.RulesAlso {
-		if path.Ext(folder) == "" {
+		if path.Ext(folder) == "" && looksInto(rt, folder) {
 			o.RulesAlso = append(o.RulesAlso, path.Join(folder, Folder))
 		}
 	}
 	switch ref := s.RulesRef; {
 	case s.Rules == "":
+	case ref == nil && rt.Loads != nil && !looksInto(rt, s.Rules):
 	case ref == nil:
 		o.Rules = path.Join(s.Rules, Folder)
 	case s.SettingsOwn != nil:
@@ -107,4 +109,12 @@ func LeftOut(part *bundle.Part) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// looksInto reports whether a program loads a folder and those below it by itself,
+// and not because a file of the project names it.
+func looksInto(rt spec.Runtime, folder string) bool {
+	return rt.Loads != nil && slices.ContainsFunc(rt.Loads.Texts, func(t spec.LoadedText) bool {
+		return slices.ContainsFunc(t.Files, func(f string) bool { return strings.HasPrefix(f, folder+"/**/") })
+	})
 }

@@ -3,6 +3,7 @@ package gather
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,8 +53,8 @@ func TestServersComeBackFromEachProgram(t *testing.T) {
 				if err != nil || len(lost) > 0 {
 					continue // the program's form cannot say it
 				}
-				if f.Shape == render.ShapeGoose || f.Shape == render.ShapeOpencode && s.SSE || f.Shape == render.ShapeCursor && strings.Contains(strings.Join(s.Args, ""), "$$") {
-					continue // import does not read goose's; the others say two things alike
+				if slices.Contains([]string{render.ShapeGoose, render.ShapeContinue, render.ShapeCrush}, f.Shape) || f.Shape == render.ShapeOpencode && s.SSE || f.Shape == render.ShapeCursor && strings.Contains(strings.Join(s.Args, ""), "$$") {
+					continue // import does not read the files of the first three; the others say two things alike
 				}
 				if strings.Contains(s.Command, reference.Workspace) && f.Workspace == "" {
 					s.Command = "./c"

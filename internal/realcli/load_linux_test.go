@@ -177,7 +177,7 @@ func (w *world) judge(id string) {
 	if p.skill != nil {
 		for _, scope := range w.scopes() {
 			n := w.takes(p, scope+"-look", mark(scope, "body"))
-			parts.add(id, scope, "skills", n == 1)
+			parts.add(w.t, id, scope, "skills", n == 1)
 			if n != 1 {
 				w.t.Errorf("%s: the model took the skill, and its text is there %d times, want 1", scope, n)
 			}

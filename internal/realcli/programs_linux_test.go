@@ -67,9 +67,9 @@ var inTests = map[string]program{
 	"continue-cli": {shell: call("Bash", "command"), read: call("Read", "filepath"), mute: true},
 	"codex":        {shell: call("exec_command", "cmd")},
 	"copilot":      {shell: call("bash", "command", "description", "Do it", "mode", "sync"), read: call("view", "path")},
-	"opencode": {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
-	"grok":     {shell: call("run_terminal_command", "command", "description", "Do it"), read: call("read_file", "target_file"), find: call("search_tool", "query"), any: []string{"GROK_FOLDER_TRUST=0"}},
-	"kilo":     {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
+	"opencode":     {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
+	"grok":         {shell: call("run_terminal_command", "command", "description", "Do it"), read: call("read_file", "target_file"), find: call("search_tool", "query"), any: []string{"GROK_FOLDER_TRUST=0"}},
+	"kilo":         {shell: call("bash", "command", "description", "Do it"), read: call("read", "filePath"), invoke: runCommand},
 	// It has no local endpoint, so its own API is what the fake model speaks. A
 	// model by name spares a question about which to take; without --yolo it
 	// offers no tool that it would have to ask about.

@@ -122,6 +122,18 @@ func With(own spec.Catalog) Index {
 	}
 }
 
+// At returns the catalog with each entry that differs by version as version says: see
+// the function At. version is called for those alone.
+func (x Index) At(version func(spec.Runtime) string) Index {
+	for i, r := range x.runtimes {
+		if len(r.Variants) > 0 {
+			x.runtimes = slices.Clone(x.runtimes)
+			x.runtimes[i] = At(r, version(r))
+		}
+	}
+	return x
+}
+
 // merged returns both lists by id; the first of two with one id wins.
 func merged[T any](own, embedded []T, id func(T) string) []T {
 	all := slices.Concat(own, embedded)

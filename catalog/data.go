@@ -2538,6 +2538,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			Packages:     map[string]string{"npm": "@earendil-works/pi-coding-agent"},
 			Node:         "22.19",
 			APIs:         []string{"chat", "responses", "messages"},
+			MCPSupport:   true,
 			HomeVar:      "PI_CODING_AGENT_DIR",
 			Tools:        map[string]string{"edit": "edit|write", "read": "read", "search": "grep|find|ls", "shell": "bash"},
 			FirstRequest: 1500,
@@ -2587,7 +2588,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 			},
 			Trust: []spec.Trust{
 				{
-					Parts: []string{"skills", "commands", "settings", "hooks"},
+					Parts: []string{"skills", "commands", "mcp", "settings", "hooks"},
 					Records: []spec.Reference{
 						{Path: "~/.pi/agent/trust.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`true`)},
 						{Path: "~/.pi/agent/settings.json", Format: "json", Pointer: "/defaultProjectTrust", JSON: []byte(`"always"`)},
@@ -2619,6 +2620,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 					{Kind: "skills", Walk: "project", AtStart: []string{".pi/skills"}, Same: "project", Source: "loads.json 12-skills, 13j-skills-root-from-sub, 16g-user-skills, 22c-untrusted-15"},
 					{Kind: "commands", Walk: "start", Same: "project", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/prompt-templates.md"},
 					{Kind: "hooks", Walk: "start", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md"},
+					{Kind: "mcp", Walk: "start", Same: "project", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/mcp.md"},
 				},
 				Once: []spec.LoadedOnce{
 					{By: "path", Among: []string{"note"}, Source: "measured: loadProjectContextFiles of 0.87.1 passes a path over that it has"},
@@ -2626,6 +2628,9 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Moves: []spec.Move{
 					{Variable: "PI_CODING_AGENT_DIR", From: "~/.pi/agent", Source: "https://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/settings.md"},
 				},
+			},
+			Variants: []spec.Variant{
+				{Versions: "<0.99", Without: []string{"mcp", "user.mcp", "project.mcp"}},
 			},
 			User: spec.Scope{
 				Dir:          "~/.pi/agent",
@@ -2636,6 +2641,14 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Hooks:        "~/.agents/hooks",
 				Settings:     &spec.SettingsFile{Path: "~/.pi/agent/settings.json", Format: "json"},
 				Instructions: []string{"~/.pi/agent/AGENTS.md"},
+				MCP: &spec.MCPFile{
+					Path:      "~/.pi/agent/mcp.json",
+					Format:    "json",
+					Pointer:   "/mcpServers",
+					Shape:     "pi",
+					SecretEnv: "${NAME}",
+					Fields:    map[string]string{"call": "timeout", "clientId": "oauth/clientId", "cwd": "cwd", "enabled": "enabled", "scope": "oauth/scope"},
+				},
 				Trust: []spec.Reference{
 					{Path: "~/.pi/agent/trust.json", Format: "json", Pointer: "/{dir}", JSON: []byte(`true`)},
 				},
@@ -2662,9 +2675,17 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				SkillsAlso:   []string{".pi/skills"},
 				Hooks:        ".agents/hooks",
 				Instructions: []string{"AGENTS.md"},
-				Commands:     &spec.PromptFolder{Path: ".pi/prompts", Form: "described", Fields: map[string]string{"argument-hint": "argument-hint"}},
-				Events:       &spec.EventsFile{Path: ".pi/extensions/aisync-hooks.js", Shape: "pi-extension", Program: "\"$(git rev-parse --show-toplevel 2>/dev/null || pwd)\"/{path}"},
-				Obeys:        obeyed(".pi/settings.json\x1djson\x1d\x1d/$schema\n/defaultThinkingLevel\n/modelThinkingLevels/**\n/thinkingBudgets/**\n/hideThinkingBlock\n/showCacheMissNotices\n/steeringMode\n/followUpMode\n/doubleEscapeAction\n/treeFilterMode\n/compaction/enabled\n/compaction/reserveTokens\n/compaction/keepRecentTokens\n/compaction/modelOverrides/**\n/branchSummary/*\n/theme\n/quietStartup\n/tuiMode\n/fullscreenExitOutput\n/fullscreenScrollbar\n/fullscreenCopyOnSelect\n/editorPaddingX\n/outputPad\n/autocompleteMaxVisible\n/showHardwareCursor\n/terminal/*\n/images/autoResize\n/markdown/*\n/transport\n/httpIdleTimeoutMs\n/websocketConnectTimeoutMs\n/retry/enabled\n/retry/maxRetries\n/retry/baseDelayMs\n/retry/maxAgentDelayMs\n/retry/provider/*\n/enableSkillCommands\n/collapseChangelog\x1d/images/blockImages\ttrue\n/enableInstallTelemetry\tfalse\n/enableAnalytics\tfalse\n/warnings/anthropicExtraUsage\ttrue\x1d/skills/*\n/prompts/*\n/themes/*\x1d/images/blockImages\x1d/defaultProjectTrust\tit counts in ~/.pi/agent/settings.json only\n/httpProxy\tit counts in ~/.pi/agent/settings.json only\n/cacheWarming\tit counts in ~/.pi/agent/settings.json only\x1d/packages\t\truns\tinstalls and loads the package {value}\n/extensions\t\truns\tloads {value} as code\n/npmCommand\t\truns\tinstalls packages with {value}\n/shellPath\t\truns\truns commands with {value}\n/shellCommandPrefix\t\truns\truns {value} before each command\n/externalEditor\t\truns\topens the editor {value}\n/httpProxy\t\tsends\tsends its requests through {value}\n/defaultProvider\t\tsends\tsends its requests to {value}\n/defaultModel\t\tsends\tsends its requests to the model {value}\n/enabledModels\t\tsends\tsends its requests to a model of {value}\n/sessionDir\t\tsends\tkeeps its sessions in {value}, before it asks whether you trust the folder\n/enable*\t\tsends\tsends statistics of its use\n/defaultTools\t\tloosens\tstarts with the tool {value}\n/skills\t\tloosens\ttakes skills from {value}\n/prompts\t\tloosens\ttakes prompts from {value}\n/defaultProjectTrust\t\ttrusts\ttrusts folders: {value}\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/settings.md\x1d\x1e.pi/extensions/*.js\n.pi/extensions/*.ts\n.pi/extensions/*.mjs\n.pi/extensions/*/index.js\n.pi/extensions/*/index.ts\n.pi/extensions/*/package.json\x1dcode\x1d\x1d\x1d\x1d\x1d\x1d\x1d\t\truns\tloads {file} as code\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md\x1d\x1e.pi/skills/**/SKILL.md\n.agents/skills/**/SKILL.md\x1dfrontmatter\x1d/allowed-tools\x1d\x1d\x1d\x1d\x1d\x1d/allowed-tools\t\tloosens\tdoes {value} without asking while {file} is in use\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/skills.md\x1d"),
+				MCP: &spec.MCPFile{
+					Path:      ".pi/mcp.json",
+					Format:    "json",
+					Pointer:   "/mcpServers",
+					Shape:     "pi",
+					SecretEnv: "${NAME}",
+					Fields:    map[string]string{"call": "timeout", "clientId": "oauth/clientId", "cwd": "cwd", "enabled": "enabled", "scope": "oauth/scope"},
+				},
+				Commands: &spec.PromptFolder{Path: ".pi/prompts", Form: "described", Fields: map[string]string{"argument-hint": "argument-hint"}},
+				Events:   &spec.EventsFile{Path: ".pi/extensions/aisync-hooks.js", Shape: "pi-extension", Program: "\"$(git rev-parse --show-toplevel 2>/dev/null || pwd)\"/{path}"},
+				Obeys:    obeyed(".pi/settings.json\x1djson\x1d\x1d/$schema\n/defaultThinkingLevel\n/modelThinkingLevels/**\n/thinkingBudgets/**\n/hideThinkingBlock\n/showCacheMissNotices\n/steeringMode\n/followUpMode\n/doubleEscapeAction\n/treeFilterMode\n/compaction/enabled\n/compaction/reserveTokens\n/compaction/keepRecentTokens\n/compaction/modelOverrides/**\n/branchSummary/*\n/theme\n/quietStartup\n/tuiMode\n/fullscreenExitOutput\n/fullscreenScrollbar\n/fullscreenCopyOnSelect\n/editorPaddingX\n/outputPad\n/autocompleteMaxVisible\n/showHardwareCursor\n/terminal/*\n/images/autoResize\n/markdown/*\n/transport\n/httpIdleTimeoutMs\n/websocketConnectTimeoutMs\n/retry/enabled\n/retry/maxRetries\n/retry/baseDelayMs\n/retry/maxAgentDelayMs\n/retry/provider/*\n/enableSkillCommands\n/collapseChangelog\x1d/images/blockImages\ttrue\n/enableInstallTelemetry\tfalse\n/enableAnalytics\tfalse\n/warnings/anthropicExtraUsage\ttrue\x1d/skills/*\n/prompts/*\n/themes/*\x1d/images/blockImages\x1d/defaultProjectTrust\tit counts in ~/.pi/agent/settings.json only\n/httpProxy\tit counts in ~/.pi/agent/settings.json only\n/cacheWarming\tit counts in ~/.pi/agent/settings.json only\x1d/packages\t\truns\tinstalls and loads the package {value}\n/extensions\t\truns\tloads {value} as code\n/npmCommand\t\truns\tinstalls packages with {value}\n/shellPath\t\truns\truns commands with {value}\n/shellCommandPrefix\t\truns\truns {value} before each command\n/externalEditor\t\truns\topens the editor {value}\n/httpProxy\t\tsends\tsends its requests through {value}\n/defaultProvider\t\tsends\tsends its requests to {value}\n/defaultModel\t\tsends\tsends its requests to the model {value}\n/enabledModels\t\tsends\tsends its requests to a model of {value}\n/sessionDir\t\tsends\tkeeps its sessions in {value}, before it asks whether you trust the folder\n/enable*\t\tsends\tsends statistics of its use\n/defaultTools\t\tloosens\tstarts with the tool {value}\n/skills\t\tloosens\ttakes skills from {value}\n/prompts\t\tloosens\ttakes prompts from {value}\n/defaultProjectTrust\t\ttrusts\ttrusts folders: {value}\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/settings.md\x1d\x1e.pi/mcp.json\x1djson\x1d\x1d/autoEnableCodemode\x1d\x1d\x1d\x1d\x1d/mcpServers/*/headersHelper\t\truns\truns {value} for the headers of the MCP server {1}\n/mcpServers/*/trust\t\ttrusts\tuses the tools of the MCP server {1} without asking\n/mcpServers/*/alwaysAllow\t\ttrusts\tuses the tool {value} of the MCP server {1} without asking\n/mcpServers/*\tcommand\truns\tstarts the MCP server {1}: {value}\n/mcpServers/*\turl\tsends\tsends what its tools are asked to the MCP server {1} at {value}\n/mcpServers/*\thttpUrl\tsends\tsends what its tools are asked to the MCP server {1} at {value}\n/mcpServers/*\t\truns\tuses the MCP server {1}: {value}\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/mcp.md\x1d\x1e.pi/extensions/*.js\n.pi/extensions/*.ts\n.pi/extensions/*.mjs\n.pi/extensions/*/index.js\n.pi/extensions/*/index.ts\n.pi/extensions/*/package.json\x1dcode\x1d\x1d\x1d\x1d\x1d\x1d\x1d\t\truns\tloads {file} as code\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/extensions.md\x1d\x1e.pi/skills/**/SKILL.md\n.agents/skills/**/SKILL.md\x1dfrontmatter\x1d/allowed-tools\x1d\x1d\x1d\x1d\x1d\x1d/allowed-tools\t\tloosens\tdoes {value} without asking while {file} is in use\x1dhttps://github.com/earendil-works/pi/blob/main/packages/coding-agent/docs/skills.md\x1d"),
 			},
 		},
 		{

@@ -59,6 +59,13 @@ func Entry(r spec.Runtime) Object {
 			}
 			o[i].Value = parts
 		}
+		if f.Name == "variants" {
+			var list []any
+			for _, v := range r.Variants {
+				list = append(list, append(object(reflect.ValueOf(v)), Entry(v.Change)...))
+			}
+			o[i].Value = list
+		}
 		if f.Name != "hookEvents" {
 			continue
 		}
@@ -85,19 +92,17 @@ func object(v reflect.Value) Object {
 		if field.Name == "Source" && v.Type() == reflect.TypeFor[spec.Runtime]() {
 			continue // its source is not part of an entry
 		}
-		name := specName(field.Name)
+		if field.Name == "Change" {
+			continue // its fields are those of the variant
+		}
+		name := nameOf(field)
 		if bytes, ok := v.Field(i).Interface().([]byte); ok {
 			o = append(o, Field{"value", json.RawMessage(bytes)})
 			continue
 		}
-		switch field.Name {
-		case "MCPSupport":
-			name = "mcp"
-		case "Setting": // of a spec.BlockLimit, which is one struct in a spec
-			if v.Field(i).Kind() == reflect.Struct {
-				o = append(o, object(v.Field(i))...)
-				continue
-			}
+		if field.Name == "Setting" && v.Field(i).Kind() == reflect.Struct { // of a spec.BlockLimit, which is one struct in a spec
+			o = append(o, object(v.Field(i))...)
+			continue
 		}
 		o = append(o, Field{name, value(v.Field(i))})
 	}
@@ -126,6 +131,14 @@ func value(v reflect.Value) any {
 		return o
 	}
 	return v.Interface()
+}
+
+// nameOf returns a field's name in a spec.
+func nameOf(f reflect.StructField) string {
+	if f.Name == "MCPSupport" {
+		return "mcp"
+	}
+	return specName(f.Name)
 }
 
 // specName returns a Go field's name in a spec: DisplayName is displayName,

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -11,6 +12,25 @@ import (
 
 func (n node) runtime() spec.Runtime {
 	n = n.listed()
+	r := n.entry()
+	for _, f := range n.get("variants").elements() {
+		v := spec.Variant{Versions: f.getStr("versions"), Without: f.getStrings("without"), Change: f.entry()}
+		v.Change.ID, v.Change.Pos = "", spec.Position{}
+		if _, err := versions.ParseRange(v.Versions); err != nil {
+			f.get("versions").problem(err.Error(), "")
+		}
+		for _, without := range f.get("without").elements() {
+			if !catalog.HasField(without.str()) {
+				without.problem(fmt.Sprintf("an entry has no field %s", without.str()), "name it as it stands in the entry, such as project.mcp")
+			}
+		}
+		r.Variants = append(r.Variants, v)
+	}
+	return catalog.Completed(r)
+}
+
+// entry returns the fields of an entry, or of a variant of one.
+func (n node) entry() spec.Runtime {
 	r := spec.Runtime{
 		ID: n.name(), Pos: n.labelPos(), Extends: n.getStr("extends"), DisplayName: n.getStr("displayName"), Aliases: n.getStrings("aliases"),
 		Homepage: n.getStr("homepage"), Command: n.getStr("command"), Packages: n.get("packages").texts(),
@@ -65,7 +85,7 @@ func (n node) runtime() spec.Runtime {
 	if f := n.get("loads"); f.exists() {
 		r.Loads = f.loads()
 	}
-	return catalog.Completed(r)
+	return r
 }
 
 func (n node) detect() spec.Detect {

@@ -37,7 +37,10 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, []Loss, error) {
 	}
 	remote := m.URL != ""
 	switch f.Shape {
-	case ShapeClaude, ShapeGemini, ShapeCursor, ShapeCrush:
+	case ShapeClaude, ShapeGemini, ShapeCursor, ShapeCrush, ShapePiServer:
+		if m.SSE && f.Shape == ShapePiServer {
+			return nil, nil, errSSE
+		}
 		switch {
 		case !remote && f.Shape == ShapeCrush:
 			w.out.put("type", "stdio")
@@ -45,7 +48,7 @@ func Server(f spec.MCPFile, m spec.MCPServer) (json.RawMessage, []Loss, error) {
 			w.out.put("type", "sse")
 		case remote && m.SSE && f.Fields["sse"] != "":
 			w.out.put(f.Fields["sse"], "sse")
-		case remote && (f.Shape == ShapeClaude || f.Shape == ShapeCrush):
+		case remote && (f.Shape == ShapeClaude || f.Shape == ShapeCrush || f.Shape == ShapePiServer):
 			w.out.put("type", cmp.Or(f.Fields["http"], "http"))
 		}
 		w.out.put("command", command)

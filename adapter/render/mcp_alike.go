@@ -54,6 +54,13 @@ func AsServer(f spec.MCPFile, there json.RawMessage) json.RawMessage {
 			delete(s, "url")
 			delete(s, "type")
 		}
+	case ShapePiServer:
+		switch {
+		case local:
+			delete(s, "type")
+		case has("url") && (!has("type") || is("type", "streamable-http")):
+			s["type"] = json.RawMessage(`"http"`)
+		}
 	case ShapeCopilot:
 		if local || has("command") && !has("type") {
 			s["type"] = json.RawMessage(`"local"`)

@@ -29,6 +29,11 @@ func TestAServerIsWrittenInTheFormOfEachProgram(t *testing.T) {
 		{spec.MCPFile{Shape: "codex"}, spec.MCPServer{Command: "x", Env: []spec.EnvVar{{Name: "A", Secret: &spec.Secret{Env: "B"}}}}, `error: use {env: "A"}`},
 		{spec.MCPFile{Shape: "claude", SecretEnv: "${NAME}"}, spec.MCPServer{Command: "x", Env: []spec.EnvVar{{Name: "A", Secret: &spec.Secret{File: "~/a"}}}}, "error: cannot name a file"},
 		{spec.MCPFile{Shape: "opencode", SecretFile: "{file:NAME}"}, spec.MCPServer{Command: "x", Env: []spec.EnvVar{{Name: "A", Secret: &spec.Secret{File: "~/a"}}}}, `{"type":"local","command":["x"],"enabled":true,"environment":{"A":"{file:~/a}"}}`},
+		{spec.MCPFile{Shape: "pi", SecretEnv: "${NAME}"}, near, `{"command":"uvx","args":["serve"],"env":{"LEVEL":"warn","TOKEN":"${TOKEN}"}}`},
+		{spec.MCPFile{Shape: "pi", SecretEnv: "${NAME}"}, far, `{"type":"http","url":"https://example.org/mcp","headers":{"Authorization":"${BEARER}"}}`},
+		{spec.MCPFile{Shape: "pi", SecretEnv: "${NAME}"}, spec.MCPServer{Command: "x", Args: []string{"$1", "$${A}"}, Env: []spec.EnvVar{{Name: "A", Value: "!ls $HOME $${B} ${C}"}}}, `{"command":"x","args":["$1","${A}"],"env":{"A":"$!ls $$HOME $${B} ${C}"}}`},
+		{spec.MCPFile{Shape: "pi", SecretEnv: "${NAME}"}, spec.MCPServer{Command: "x", Args: []string{"${A}"}}, "error: one of its arguments refers to the variable A, and its configuration cannot"},
+		{spec.MCPFile{Shape: "pi", SecretEnv: "${NAME}"}, spec.MCPServer{URL: "https://h", SSE: true}, "error: server-sent events"},
 		{spec.MCPFile{Shape: "copilot"}, spec.MCPServer{Command: "x"}, `{"type":"local","command":"x","tools":["*"]}`},
 	}
 	for _, test := range tests {

@@ -77,7 +77,7 @@ func (w *serverWriter) value(v spec.EnvVar) (string, error) {
 	f := w.file
 	switch {
 	case v.Secret == nil:
-		return w.expand(v.Name, v.Value)
+		return w.expand(v.Name, v.Value, w.file.SecretEnv)
 	case v.Secret.Env != "" && f.SecretEnv != "":
 		return strings.ReplaceAll(f.SecretEnv, "NAME", v.Secret.Env), nil
 	case v.Secret.File != "" && f.SecretFile != "":
@@ -90,7 +90,11 @@ func (w *serverWriter) value(v spec.EnvVar) (string, error) {
 
 // text is a text of a spec in the configuration. what names it in an error.
 func (w *serverWriter) text(what, text string) string {
-	out, err := w.expand(what, text)
+	variable := w.file.SecretEnv
+	if w.file.Shape == ShapePiServer {
+		variable = "" // it fills in variables of env and headers alone
+	}
+	out, err := w.expand(what, text, variable)
 	if err != nil {
 		w.fail("%w", err)
 	}
@@ -105,9 +109,11 @@ func (w *serverWriter) texts(what string, list []string) []string {
 	return out
 }
 
-// expand writes the references in text as the program writes them.
-func (w *serverWriter) expand(what, text string) (string, error) {
+// expand writes the references in text as the program writes them: a variable in the
+// given form, "" for none.
+func (w *serverWriter) expand(what, text, variable string) (string, error) {
 	f := w.file
+	template := f.Shape == ShapePiServer && variable != ""
 	var out strings.Builder
 	for _, p := range reference.Split(text) {
 		switch {
@@ -115,19 +121,24 @@ func (w *serverWriter) expand(what, text string) (string, error) {
 			out.WriteString(f.Workspace)
 		case p.Variable == reference.Workspace:
 			out.WriteString(".")
-		case p.Variable == "" && p.Text != p.Source && takes(f, p.Text):
+		case p.Variable == "" && template:
+			out.WriteString(strings.ReplaceAll(p.Text, "$", "$$"))
+		case p.Variable == "" && p.Text != p.Source && variable != "" && takes(f, p.Text):
 			return "", fmt.Errorf("%s holds %q as plain text, which the program takes for a reference", what, p.Text)
 		case p.Variable == "":
 			out.WriteString(braced(f, p.Text))
-		case f.SecretEnv == "":
+		case variable == "":
 			return "", fmt.Errorf("%s refers to the variable %s, and its configuration cannot refer to one there", what, p.Variable)
 		case p.Default != "" && f.Shape != ShapeClaude:
 			return "", fmt.Errorf("%s gives the variable %s a default, and its configuration cannot", what, p.Variable)
 		case p.Default != "":
 			out.WriteString(p.Source)
 		default:
-			out.WriteString(strings.ReplaceAll(f.SecretEnv, "NAME", p.Variable))
+			out.WriteString(strings.ReplaceAll(variable, "NAME", p.Variable))
 		}
+	}
+	if command, ok := strings.CutPrefix(out.String(), "!"); ok && template {
+		return "$!" + command, nil // it runs what begins with ! as a command
 	}
 	return out.String(), nil
 }

@@ -16,5 +16,6 @@ const (
 	ShapeOpencode = "opencode"
 	ShapePlugin   = "opencode-plugin" // a module that runs hooks
 	ShapePi       = "pi-extension"    // a module that runs hooks
-	ShapeCline    = "cline-plugin"    // a module that runs hooks
+	ShapePiServer = "pi"
+	ShapeCline    = "cline-plugin" // a module that runs hooks
 )

@@ -53,8 +53,8 @@ func TestServersComeBackFromEachProgram(t *testing.T) {
 				if err != nil || len(lost) > 0 {
 					continue // the program's form cannot say it
 				}
-				if slices.Contains([]string{render.ShapeGoose, render.ShapeContinue, render.ShapeCrush}, f.Shape) || f.Shape == render.ShapeOpencode && s.SSE || f.Shape == render.ShapeCursor && strings.Contains(strings.Join(s.Args, ""), "$$") {
-					continue // import does not read the files of the first three; the others say two things alike
+				if slices.Contains([]string{render.ShapeGoose, render.ShapeContinue, render.ShapeCrush, render.ShapePiServer}, f.Shape) || f.Shape == render.ShapeOpencode && s.SSE || f.Shape == render.ShapeCursor && strings.Contains(strings.Join(s.Args, ""), "$$") {
+					continue // import does not read the files of the first four; the others say two things alike
 				}
 				if strings.Contains(s.Command, reference.Workspace) && f.Workspace == "" {
 					s.Command = "./c"

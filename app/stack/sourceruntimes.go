@@ -121,6 +121,7 @@ func (v *View) addSourceRuntimes(ctx context.Context, sources *bundle.Sources) e
 			if _, ok := v.Catalog.Runtime(r.ID); !ok {
 				v.Spec.Catalog.Runtimes = append(v.Spec.Catalog.Runtimes, r)
 				v.Catalog = catalog.With(v.Spec.Catalog)
+				v.chooseVariants()
 			}
 		}
 	}

@@ -169,6 +169,7 @@ func (v *View) loadParts(ctx context.Context) *Parts {
 	})
 	_ = g.Wait() // the parts have their errors
 	if p.Err() == nil {
+		v.chooseVariants()
 		p.SpecErr = v.chooseInstallers(ctx)
 	}
 	return p
@@ -186,6 +187,7 @@ func (v *View) Load(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	v.chooseVariants()
 	return v.chooseInstallers(outer)
 }
 

@@ -44,6 +44,7 @@ type Runtime struct {
 	Trust        []Trust       // what it loads from a project only after its user's approval
 	Loads        *Loads        // what it loads by itself; nil: unknown
 	Parts        []PartFacts   // sorted by Part
+	Variants     []Variant     // catalog.At chooses
 
 	User    Scope
 	Project Scope
@@ -67,6 +68,13 @@ type PartFacts struct {
 	Version  string // of the program that parsed it
 	Source   string // the address of a page
 	Date     string // when that was read
+}
+
+// Variant is what some versions of a program take in another way than its entry says.
+type Variant struct {
+	Versions string   // a range such as ">=1.2 <2"
+	Without  []string // fields that they have not, such as "project.mcp"
+	Change   Runtime  // its fields that are not empty count in place of the entry's; those of user, project, launch and so on one by one
 }
 
 // HookEvent says how a program runs the hooks of one event.

@@ -50,7 +50,7 @@ type MCPFile struct {
 	Path    string
 	Format  string
 	Pointer string // parent object of the servers, or with /- the list of them
-	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose", "continue"
+	Shape   string // form of one server: "claude", "gemini", "cursor", "opencode", "codex", "copilot", "goose", "continue", "pi"
 	// How it refers to a variable of the environment, or a file, instead of a
 	// secret: NAME stands for it. "": it cannot, or its shape has a way.
 	SecretEnv, SecretFile string

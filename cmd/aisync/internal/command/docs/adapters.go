@@ -103,9 +103,28 @@ func adapterSection(b *strings.Builder, r spec.Runtime) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", p.Name, cells(p.User(r)), project)
 	}
+	for _, v := range r.Variants {
+		fmt.Fprintf(b, "\n%s\n", variantLine(v))
+	}
 	for _, line := range startLines(r) {
 		fmt.Fprintf(b, "\n%s\n", line)
 	}
+}
+
+// variantLine tells what some versions take in another way.
+func variantLine(v spec.Variant) string {
+	var says []string
+	if len(v.Without) > 0 {
+		says = append(says, "have no `"+strings.Join(v.Without, "`, `")+"`")
+	}
+	if change := catalog.Entry(v.Change); len(change) > 0 {
+		var names []string
+		for _, f := range change {
+			names = append(names, "`"+f.Name+"`")
+		}
+		says = append(says, "have another "+strings.Join(names, ", "))
+	}
+	return "Versions `" + v.Versions + "` " + strings.Join(says, ", and ") + "."
 }
 
 // startLines tells how the program is started, recognized and given work.

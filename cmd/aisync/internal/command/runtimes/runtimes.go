@@ -120,7 +120,7 @@ func (k *lineup) doc(r spec.Runtime) runtimeDoc {
 	}
 	return runtimeDoc{
 		ID: r.ID, Version: version, Name: cmp.Or(r.DisplayName, r.ID), Command: r.Command, Program: k.facts.Programs[r.Command],
-		Wanted: k.wanted(r.ID), From: k.from(r), Hooks: r.Hooks, MCP: r.MCPSupport,
+		Wanted: k.wanted(r.ID), From: k.from(r), Hooks: r.Hooks, MCP: catalog.At(r, version).MCPSupport,
 	}
 }
 

@@ -97,11 +97,13 @@ runtimes/ID.toml in a bundle source.`,
 				_, err := a.Out.Write(manifest.Of(r).Format())
 				return err
 			}
-			doc := runtimeShowDoc{matrixVersion, k.doc(r), matrixOf([]spec.Runtime{r}).Runtimes[0], k.launches(r), catalog.Entry(r)}
+			about := k.doc(r)
+			here := catalog.At(r, about.Version)
+			doc := runtimeShowDoc{matrixVersion, about, matrixOf([]spec.Runtime{here}).Runtimes[0], k.launches(r), catalog.Entry(r)}
 			if a.Flags.JSON {
 				return a.WriteJSON(doc)
 			}
-			return showRuntime(a, doc, r)
+			return showRuntime(a, doc, here, r)
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
 			return runtimeIDs(a, cmd, args, p2)
@@ -111,7 +113,8 @@ runtimes/ID.toml in a bundle source.`,
 	return cmd
 }
 
-func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
+// showRuntime prints r as the installed version takes it, and the whole entry.
+func showRuntime(a *cli.App, doc runtimeShowDoc, r, entry spec.Runtime) error {
 	program := "no program"
 	switch {
 	case doc.Program != "":
@@ -156,7 +159,7 @@ func showRuntime(a *cli.App, doc runtimeShowDoc, r spec.Runtime) error {
 			a.Printf("  It may do more without asking you: %s\n", termtext.Safe(strings.Join(l.Loosens, ", ")))
 		}
 	}
-	a.Printf("\n%s", entryText(r))
+	a.Printf("\n%s", entryText(entry))
 	return nil
 }
 

@@ -1782,6 +1782,7 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Processes: []string{"grok", "grok-native"},
 				Scripts:   []string{"@xai-official/grok/"},
 				Markers: []spec.Marker{
+					{Name: "GROK_HOOK_EVENT", Strength: "proof"},
 					{Name: "GROK_SESSION_ID", Strength: "strong"},
 				},
 				Files: []string{".grok"},

@@ -40,7 +40,7 @@ var Agents = []Package{
 	{"grok", "@xai-official/grok", "1.0.41", "grok"},
 	{"kilo", "@kilocode/cli", "7.7.7", "kilo"}, // npm lacks the program of 7.8.1 for Linux
 	{"opencode", "opencode-ai", "1.18.33", "opencode"},
-	{"pi", "@earendil-works/pi-coding-agent", "0.87.1", "pi"},
+	{"pi", "@earendil-works/pi-coding-agent", "1.5.2", "pi"},
 	{"qwen", "@qwen-code/qwen-code", "0.24.4", "qwen"},
 }
 

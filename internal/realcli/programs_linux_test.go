@@ -2,6 +2,7 @@ package realcli
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -80,7 +81,9 @@ var inTests = map[string]program{
 			printf '{"%s": {"project-judge": "%s"}}' "$PWD" "$(sha256sum <.gemini/agents/project-judge.md | cut -d' ' -f1)" >~/.gemini/acknowledgments/agents.json`},
 		any: []string{"GEMINI_CLI_TRUST_WORKSPACE=true"},
 	},
-	"pi":   {shell: call("bash", "command")},
+	"pi": {shell: call("bash", "command"), find: func(server string) fakemodel.Call {
+		return callOf("codemode", map[string]any{"code": fmt.Sprintf("return (await searchTools('say', {namespace: '%s'})).map(t => t.name)", server)})
+	}},
 	"qwen": {flags: []string{"--yolo"}, say: []string{"qwen", "mcp", "approve", "--all"}, shell: call("run_shell_command", "command", "is_background", false, "description", "Do it"), read: call("read_file", "file_path")},
 }
 
@@ -123,8 +126,9 @@ func lookUp(t *testing.T, id string) program {
 			p.Package = a
 		}
 	}
+	index := catalog.With(spec.Catalog{}).At(func(spec.Runtime) string { return p.Package.Version })
 	var ok bool
-	if p.Runtime, ok = catalog.With(spec.Catalog{}).Runtime(id); !ok || p.Runtime.Packages["npm"] != p.Package.Name {
+	if p.Runtime, ok = index.Runtime(id); !ok || p.Runtime.Packages["npm"] != p.Package.Name {
 		t.Fatalf("the catalog does not have %s from npm's %s", id, p.Package.Name)
 	}
 	return p

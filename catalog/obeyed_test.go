@@ -25,13 +25,17 @@ var settingsFiles = map[string]string{
 
 // elsewhere are settings that a program takes and no list has, with the reason.
 var elsewhere = map[string]string{
-	"pi /$schema":                "a line for editors",
-	"copilot /$schema":           "a line for editors",
-	"codex /$schema":             "a line for editors",
-	"aider /read":                "a string or a list, of which the schema has the list",
-	"aider /file":                "a string or a list, of which the schema has the list",
-	"copilot /trustedFolders":    "in copilot help config",
-	"copilot /allowedMcpServers": "a managed setting in userSettingsGovernanceKeys",
+	"pi /$schema":                     "a line for editors",
+	"kilo /theme":                     "of opencode, whose files it reads too",
+	"kilo /tui/scroll_speed":          "likewise",
+	"kilo /tui/scroll_acceleration/*": "likewise",
+	"kilo /tui/diff_style":            "likewise",
+	"copilot /$schema":                "a line for editors",
+	"codex /$schema":                  "a line for editors",
+	"aider /read":                     "a string or a list, of which the schema has the list",
+	"aider /file":                     "a string or a list, of which the schema has the list",
+	"copilot /trustedFolders":         "in copilot help config",
+	"copilot /allowedMcpServers":      "a managed setting in userSettingsGovernanceKeys",
 }
 
 func TestHarmlessSettingsAreOnesThatTheProgramKnows(t *testing.T) {

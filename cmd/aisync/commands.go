@@ -34,7 +34,7 @@ func commands() []func(*cli.App) *cobra.Command {
 		doctor.Command,
 		launchcmd.LaunchCommand, launchcmd.ACPCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
 		message.LedgerCommand, hookcmd.Command, mcpcmd.Command, task.Command, runcmd.Command,
-		docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,
+		agentsCommand, docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,
 	}
 }
 
@@ -54,17 +54,12 @@ func showCommand(a *cli.App) *cobra.Command {
 
 // rootCommand builds the command tree. It reads no file and changes nothing.
 func rootCommand(a *cli.App) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "aisync",
 		Short: "keep the AI coding setup of your machines and projects as one spec describes it",
-		Long: `aisync keeps a machine and a project as their specs describe them: which agent
-runtimes read which rules, skills, hooks and settings, and which models are on
-disk. It shows each change before it makes it, reports what was edited since,
-and can restore what it replaced.
-
-  aisync plan      show what would change, and the spec line that asks for it
-  aisync apply     make the changes, after asking
-  aisync drift     report what was edited since (exit code 2)`,
+		Long: `aisync keeps the AI coding setup of a machine and a project as their specs say.
+It shows each change before it makes it, and can undo it.`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
@@ -81,13 +76,18 @@ and can restore what it replaced.
 			return a.OpenLog(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case len(args) > 0:
 				return cli.UnknownCommand(cmd, args[0])
+			case version:
+				_, err := a.Call().PrintVersion()
+				return err
 			}
 			return cmd.Help()
 		},
 		Args: cobra.ArbitraryArgs,
 	}
+	root.Flags().BoolVarP(&version, "version", "V", false, "print the version")
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
@@ -96,5 +96,15 @@ and can restore what it replaced.
 	for _, command := range commands() {
 		root.AddCommand(command(a))
 	}
+	root.SetHelpCommand(docs.HelpCommand(a))
+	describeAgents(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd == root {
+			printHelp(root)
+			return
+		}
+		help(cmd, args)
+	})
 	return root
 }

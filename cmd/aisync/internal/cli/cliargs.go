@@ -78,6 +78,9 @@ func SplitCommand(root *cobra.Command, args []string) (path, rest []string) {
 			continue
 		}
 		next := child(at, arg)
+		if at != root && at.Name() == "agents" && at.Parent() == root && slices.Contains(at.ValidArgs, arg) {
+			path, next = nil, child(root, arg) // aisync agents who is aisync who
+		}
 		if next == nil {
 			return path, append(rest, args[i:]...)
 		}

@@ -7,9 +7,9 @@ type Painter bool
 // set. --color on and off win.
 func (a *App) Paint() Painter {
 	switch a.Flags.color {
-	case "on":
+	case "always", "on":
 		return true
-	case "off":
+	case "never", "off":
 		return false
 	}
 	return Painter(a.Env.Get("NO_COLOR") == "" && a.Env.Get("TERM") != "dumb" && IsTerminal(a.Out))

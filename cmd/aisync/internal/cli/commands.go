@@ -12,7 +12,9 @@ import (
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	err := Usagef("unknown command %q", termtext.Safe(name))
 	cmd.SuggestionsMinimumDistance = cmd.Root().SuggestionsMinimumDistance
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+	if advice := habitAdvice(name); advice != "" && !cmd.HasParent() {
+		err.Advice = advice
+	} else if near := cmd.SuggestionsFor(name); len(near) > 0 {
 		err.Advice = "did you mean " + strings.Join(near, ", ") + "?"
 	} else if cmd.HasParent() {
 		err.Advice = cmd.CommandPath() + " --help"
@@ -24,8 +26,11 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 
 // FlagError turns an error of pflag into a usage error that suggests a similar flag.
 func FlagError(cmd *cobra.Command, err error) error {
-	u := Usagef("%v (aisync %s)", err, cmd.Name())
-	if near := nearFlag(cmd, err); near != "" {
+	u := Usagef("%v (%s)", err, cmd.CommandPath())
+	near, typed := nearFlag(cmd, err)
+	if advice := flagHabits[typed]; advice != "" {
+		u.Advice = advice
+	} else if near != "" {
 		u.Advice = "did you mean --" + near + "?"
 	} else {
 		u.Advice = cmd.CommandPath() + " --help"

@@ -26,7 +26,7 @@ func (a *App) Completions(cmd *cobra.Command) {
 	for name, values := range map[string]cobra.CompletionFunc{
 		"host":    a.hostNames,
 		"scope":   cobra.FixedCompletions([]string{string(stack.ScopeAll), string(stack.ScopeHost), string(stack.ScopeProject)}, cobra.ShellCompDirectiveNoFileComp),
-		"color":   cobra.FixedCompletions([]string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp),
+		"color":   cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp),
 		"diff":    cobra.FixedCompletions([]string{string(DiffShort), string(DiffFull), string(DiffNone)}, cobra.ShellCompDirectiveNoFileComp),
 		"target":  a.Addresses,
 		"exclude": a.Addresses,

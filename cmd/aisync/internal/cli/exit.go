@@ -155,15 +155,16 @@ func MinArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// nearFlag returns the flag of cmd that is closest to the unknown one in err, or "".
-func nearFlag(cmd *cobra.Command, err error) string {
+// nearFlag returns the flag of cmd that is closest to the unknown one in err, or "",
+// and the unknown one.
+func nearFlag(cmd *cobra.Command, err error) (near, typed string) {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return ""
+		return "", ""
 	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	return nearest.Name(unknown.GetSpecifiedName(), known)
+	return nearest.Name(unknown.GetSpecifiedName(), known), unknown.GetSpecifiedName()
 }
 
 // CodeOf returns the exit code of this command for an error with that code. Codes 0

@@ -17,6 +17,7 @@ import (
 // adopt, rollback, destroy, prune.
 type ApplyFlags struct {
 	Yes, KeepGoing, Trust bool
+	DryRun                bool
 	Accept                []string // IDs of flagged texts
 	Waiting               int      // undecided effects that the apply leaves out
 	Diff                  string
@@ -28,6 +29,7 @@ type ApplyFlags struct {
 func (f *ApplyFlags) Register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.Yes, "yes", "y", false, "do not ask")
+	fs.BoolVarP(&f.DryRun, "dry-run", "n", false, "show what would change, and change nothing")
 	fs.StringVar(&f.Diff, "diff", string(DiffShort), "`HOW` much of each difference to show: short, full, none")
 	fs.IntVar(&f.Parallel, "parallel", 8, "make up to `N` changes at once")
 	fs.DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")

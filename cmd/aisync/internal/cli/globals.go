@@ -24,7 +24,7 @@ func (g *Globals) Register(fs *pflag.FlagSet, e environ.Env) {
 	fs.BoolVar(&g.Offline, "offline", e.On("AISYNC_OFFLINE"), "never use the network")
 	fs.BoolVar(&g.locked, "locked", e.On("AISYNC_LOCKED"), "fail if aisync.lock does not pin everything")
 	fs.BoolVar(&g.JSON, "json", false, "print JSON")
-	fs.StringVar(&g.color, "color", "auto", "`WHEN` to use colour: auto, on, off")
+	fs.StringVar(&g.color, "color", "auto", "`WHEN` to use colour: auto, always, never")
 	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "print results and errors only")
 	fs.BoolVarP(&g.Verbose, "verbose", "v", false, "list what is unchanged (plan, status), each step (apply), each thing (import)")
 }
@@ -32,9 +32,9 @@ func (g *Globals) Register(fs *pflag.FlagSet, e environ.Env) {
 // Check returns a usage error for a value that no command accepts.
 func (g *Globals) Check() error {
 	switch g.color {
-	case "auto", "on", "off":
+	case "auto", "always", "never", "on", "off":
 	default:
-		return Usagef("--color %q: want auto, on or off", g.color)
+		return Usagef("--color %q: want auto, always or never", g.color)
 	}
 	return nil
 }

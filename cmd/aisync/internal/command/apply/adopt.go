@@ -50,7 +50,13 @@ difference and keeps a backup of the bundle's file.`,
 			for _, p := range parts {
 				ask.Targets = append(ask.Targets, p.address)
 			}
-			if cmd.Flags().Changed("to-bundle") {
+			toBundle := cmd.Flags().Changed("to-bundle")
+			switch {
+			case f.DryRun && toBundle:
+				return cli.Usagef("adopt: --dry-run and --to-bundle exclude each other; aisync drift shows the edit")
+			case f.DryRun:
+				return rehearsed(cmd.Context(), a, ask, f, "")
+			case toBundle:
 				return adoptToBundle(cmd.Context(), a, ask, f, strings.TrimPrefix(folder, sourceItself))
 			}
 			return adopt(cmd.Context(), a, ask, f, parts)

@@ -85,6 +85,9 @@ another apply is running; 7 network required, but --offline.`,
 // Apply plans ask, asks for confirmation and applies the plan. With file it applies
 // the plan in that file, or returns an error if it is out of date.
 func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, file string) error {
+	if f.DryRun {
+		return rehearsed(ctx, a, ask, f, file)
+	}
 	mode, err := cli.ParseDiffMode(f.Diff)
 	if err == nil {
 		err = cli.CheckTransfer(ask.Transfer)
@@ -159,6 +162,18 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 		return err
 	}
 	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "apply"})
+}
+
+// rehearsed shows what an apply would do, and writes nothing.
+func rehearsed(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, file string) error {
+	mode, err := cli.ParseDiffMode(f.Diff)
+	if err == nil && file != "" {
+		_, err = readPlanFile(file, &ask)
+	}
+	if err != nil {
+		return err
+	}
+	return plan(ctx, a, ask, "", "", false, mode)
 }
 
 // readPlanFile reads a plan and sets ask to the request that it was made for.

@@ -50,17 +50,22 @@ func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.A
 	if err != nil {
 		return err
 	}
+	if f.DryRun {
+		w, err := a.Loaded(ctx, s, stack.LookAtRecords)
+		if err != nil {
+			return err
+		}
+		_, err = destroyPlan(ctx, a, w, force, mode)
+		return err
+	}
 	w, err := a.Held(ctx, s, f.LockTimeout, "aisync destroy", stack.HoldRecords)
 	if err != nil {
 		return err
 	}
 	defer w.Release()
-	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, reconcile.Input{Owners: w.Owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
+	p, err := destroyPlan(ctx, a, w.View, force, mode)
 	if err != nil {
 		return err
-	}
-	if !a.Flags.JSON {
-		view.NewPlanText(a, w.View, "aisync destroy", mode).Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if w.Store.Inherited() && w.Has(reconcile.ProjectOwner(w.Places.Project)) {
 		a.Say("This project was applied elsewhere and has no records here. What git does not carry (core.hooksPath, links, empty folders) stays; to remove it too, first run: aisync apply")
@@ -74,6 +79,15 @@ func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.A
 		return err
 	}
 	return dropLocks(ctx, a, w)
+}
+
+// destroyPlan returns the plan that uninstalls all, and shows it.
+func destroyPlan(ctx context.Context, a *cli.App, w *stack.View, force bool, mode cli.DiffMode) (*reconcile.Plan, error) {
+	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, reconcile.Input{Owners: w.Owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
+	if err == nil && !a.Flags.JSON {
+		view.NewPlanText(a, w, "aisync destroy", mode).Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
+	}
+	return p, err
 }
 
 // dropLocks removes the lock files of owners that have no records left. It keeps a

@@ -23,9 +23,8 @@ import (
 // pruneFlags holds the flags of prune.
 type pruneFlags struct {
 	cli.ApplyFlags
-	dryRun bool
-	age    time.Duration
-	cap    int64
+	age time.Duration
+	cap int64
 }
 
 // The defaults of --backup-age and --backup-cap.
@@ -51,7 +50,6 @@ It lists what would go and asks.`,
 	}
 	f.Register(cmd)
 	fs := cmd.Flags()
-	fs.BoolVarP(&f.dryRun, "dry-run", "n", false, "list what would be removed, and change nothing")
 	fs.DurationVar(&f.age, "backup-age", f.age, "remove backups older than `TIME`")
 	fs.Int64Var(&f.cap, "backup-cap", f.cap, "remove the oldest backups until at most `BYTES` are left")
 	return cmd
@@ -139,7 +137,7 @@ func pruneProject(ctx context.Context, a *cli.App, o reconcile.Owner, f pruneFla
 		text.Host, text.Project = "Left on this machine", "Was in the project"
 		text.Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
-	if f.dryRun {
+	if f.DryRun {
 		return nil
 	}
 	if err := a.Confirm(f.Yes, "Uninstall its leftovers?"); err != nil {
@@ -179,7 +177,7 @@ func pruneHosts(ctx context.Context, a *cli.App, w *stack.Session, f pruneFlags)
 	for _, name := range gone {
 		a.Printf("no spec names host %s: its pins go\n", termtext.Safe(name))
 	}
-	if f.dryRun {
+	if f.DryRun {
 		return true, nil
 	}
 	if err := a.Confirm(f.Yes, "Drop the pins of "+quantity.Count(len(gone), "host")+"?"); err != nil {
@@ -210,7 +208,7 @@ func pruneBackups(a *cli.App, w *stack.Session, f pruneFlags) (bool, error) {
 		return false, err
 	}
 	a.Printf("%s, %s, that no record needs\n", quantity.Count(len(old), "old backup"), quantity.Bytes(size))
-	if f.dryRun {
+	if f.DryRun {
 		return true, nil
 	}
 	if err := a.Confirm(f.Yes, "Remove them?"); err != nil {

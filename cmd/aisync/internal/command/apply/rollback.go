@@ -60,6 +60,14 @@ func rollback(ctx context.Context, a *cli.App, id string, force bool, f cli.Appl
 	if err != nil {
 		return err
 	}
+	if f.DryRun {
+		w, err := a.Loaded(ctx, stack.ScopeAll, stack.LookAtRecords)
+		if err != nil {
+			return err
+		}
+		_, _, err = rollbackPlan(ctx, a, w, id, force, mode)
+		return err
+	}
 	w, err := a.Held(ctx, stack.ScopeAll, f.LockTimeout, "aisync rollback", stack.HoldRecords)
 	if err != nil {
 		return err
@@ -69,13 +77,9 @@ func rollback(ctx context.Context, a *cli.App, id string, force bool, f cli.Appl
 		a.Printf("The apply %s is undone: this finished the interrupted rollback.\n", w.RolledBack)
 		return nil
 	}
-	p, entry, err := w.Engine.RollbackPlan(ctx, w.ReadEnv(), w.Store, id, reconcile.Choice{Force: force})
+	p, entry, err := rollbackPlan(ctx, a, w.View, id, force, mode)
 	if err != nil {
 		return err
-	}
-	if !a.Flags.JSON {
-		a.Printf("Undoing the apply %s\n\n", entry.ID)
-		view.NewPlanText(a, w.View, "aisync rollback", mode).Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
 	}
 	if n := len(p.Undecided()); n > 0 && !f.KeepGoing {
 		return fmt.Errorf("%s changed since that apply: %w; nothing was changed; --force restores what was there before, --keep-going does the rest", countWere(n, "resource"), reconcile.ErrUndecided)
@@ -86,6 +90,16 @@ func rollback(ctx context.Context, a *cli.App, id string, force bool, f cli.Appl
 		}
 	}
 	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "rollback", RollbackOf: entry.ID})
+}
+
+// rollbackPlan returns the plan that undoes an apply, and shows it.
+func rollbackPlan(ctx context.Context, a *cli.App, w *stack.View, id string, force bool, mode cli.DiffMode) (*reconcile.Plan, reconcile.Entry, error) {
+	p, entry, err := w.Engine.RollbackPlan(ctx, w.ReadEnv(), w.Store, id, reconcile.Choice{Force: force})
+	if err == nil && !a.Flags.JSON {
+		a.Printf("Undoing the apply %s\n\n", entry.ID)
+		view.NewPlanText(a, w, "aisync rollback", mode).Render(a.Out, view.PlanOf(p, reconcile.PlanMeta{}, w.Explain(ctx)))
+	}
+	return p, entry, err
 }
 
 // ownersOf names the host and the projects that e changed.

@@ -35,7 +35,7 @@ func StatusCommand(a *cli.App) *cobra.Command {
 	s := stack.ScopeAll
 	all := false
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [ADDRESS...]",
 		Short: "list what was edited, and what an apply would do",
 		Long: `Prints two letters before each resource that is not in order.
 
@@ -48,23 +48,25 @@ The second is pending, what the spec asks for and apply would do:
   E obeyed by a program or git, and waits for your yes: aisync apply asks.
 ? in both places: it cannot be observed.
 
+With an ADDRESS or pattern it lists that resource alone, also where it is in order.
+
 It writes nothing and exits 0 whatever it reports; for CI, see aisync drift.`,
-		Example:     "  $ aisync status\n  M  file:.claude/settings.json\n   A file:.claude/rules/elisp.md",
-		Annotations: map[string]string{"effect": "read-only"},
-		Args:        cli.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example:           "  $ aisync status\n  M  file:.claude/settings.json\n   A file:.claude/rules/elisp.md",
+		Annotations:       map[string]string{"effect": "read-only"},
+		ValidArgsFunction: a.Addresses,
+		RunE: func(cmd *cobra.Command, addresses []string) error {
 			w, err := a.Loaded(cmd.Context(), s, stack.Open)
 			if err != nil {
 				return err
 			}
-			p, err := w.Plan(cmd.Context(), stack.Request{Scope: s})
+			p, err := w.Plan(cmd.Context(), stack.Request{Scope: s, Targets: addresses})
 			if err != nil {
 				return err
 			}
 			_, undecided := w.Effects(p)
 			doc := statusDoc{FormatVersion: cli.ViewVersion, Effects: cli.OrEmpty(undecided), Resources: []statusRow{}, NotTrusted: cli.OrEmpty(w.NotTrusted(p)), Summary: p.Summary()}
 			for _, c := range p.Changes {
-				if r := statusOf(c); all || a.Flags.Verbose || r.Drift+r.Pending != "" {
+				if r := statusOf(c); all || len(addresses) > 0 || a.Flags.Verbose || r.Drift+r.Pending != "" {
 					doc.Resources = append(doc.Resources, r)
 				}
 			}

@@ -29,7 +29,7 @@ var variables = [][2]string{
 	{"XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME", "the parents of the aisync folders for specs, state and cache (default ~/.config, ~/.local/state, ~/.cache)"},
 	{"HOME", "the folder that ~ stands for"},
 	{"PATH", "the folders of programs"},
-	{"NO_COLOR, TERM=dumb", "no colour, unless --color on"},
+	{"NO_COLOR, TERM=dumb", "no colour, unless --color always"},
 	{"LC_ALL, LC_CTYPE, LANG", "the locale: doctor prints signs beyond ASCII if it is UTF-8"},
 }
 

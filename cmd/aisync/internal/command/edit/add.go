@@ -16,7 +16,7 @@ import (
 
 // AddCommand builds the command add.
 func AddCommand(a *cli.App) *cobra.Command {
-	cmd := cli.GroupCommand("add", "add a runtime, bundle, skill, plugin, model, service or MCP server to a spec", `Writes an entry into the spec of the project or the host, beside entries of its
+	cmd := cli.GroupCommand("add", "add a runtime, bundle, skill, model, server … to a spec", `Writes an entry into the spec of the project or the host, beside entries of its
 kind, and keeps every other byte: comments, order, line breaks. It checks the
 resulting spec before it writes. An entry that exists stays; one that exists
 with other values is an error.`,

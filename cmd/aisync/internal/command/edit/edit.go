@@ -66,7 +66,7 @@ type EditFlags struct {
 func (f *EditFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.Scope, "scope", "", "edit `WHICH` spec: host, project (default: the project's inside a project that can hold this, else the host's)")
 	OneScope(cmd)
-	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the changes without writing them")
+	cmd.Flags().BoolVarP(&f.DryRun, "dry-run", "n", false, "show the changes without writing them")
 }
 
 // OneScope restricts the completions of --scope to host and project.

@@ -28,7 +28,7 @@ func LintCommand(a *cli.App) *cobra.Command {
 	strict, format := false, "text"
 	cmd := &cobra.Command{
 		Use:   "lint [DIR]",
-		Short: "check a bundle source before publishing it, or what agents read in a project",
+		Short: "check a bundle source, or what agents read in a project",
 		Long: `Reads the bundle source in DIR (default: this folder) and prints problems as
 file:line: level: what (check). It needs no spec, no home and no network, and
 writes nothing. It skips lines that contain "aisync-lint: ignore".

@@ -17,9 +17,10 @@ import (
 
 // RemoveCommand builds the command remove.
 func RemoveCommand(a *cli.App) *cobra.Command {
-	cmd := cli.GroupCommand("remove", "remove a runtime, bundle, skill, plugin, model, service or MCP server from a spec", `Removes an entry, with the comment above it, from the spec of the project or the
+	cmd := cli.GroupCommand("remove", "remove a runtime, bundle, skill, model, server … from a spec", `Removes an entry, with the comment above it, from the spec of the project or the
 host, and keeps every other byte. It checks the resulting spec before it writes.
 The next apply removes what was made from the entry.`, "  $ aisync remove runtime codex\n  $ aisync remove bundle rulesets//python\n  $ aisync remove skill pdf\n  $ aisync remove plugin superpowers\n  $ aisync remove mcp notes --dry-run")
+	cmd.Aliases = []string{"rm"}
 	for _, k := range kinds {
 		cmd.AddCommand(removeOne(a, k))
 	}

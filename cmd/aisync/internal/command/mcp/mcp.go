@@ -29,7 +29,7 @@ func Command(a *cli.App) *cobra.Command {
 	var runtime string
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "serve the ledger, tasks and runs to an agent program without hooks, over MCP",
+		Short: "serve the ledger, tasks and runs to agents, over MCP",
 		Long: `Speaks the Model Context Protocol on stdin and stdout, and ends when stdin is
 closed. The program's agent gets a name in the project's ledger, and its model is
 told who it is, who else is here and what is claimed. The tools do what the

@@ -67,7 +67,7 @@ for, with the command that brings each in. It changes nothing.`,
 			return modelsAdopt(cmd.Context(), a, args, f, store.AdoptOptions{DryRun: dryRun, Copy: twice})
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list files of the right size, and change nothing")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "list files of the right size, and change nothing")
 	cmd.Flags().BoolVar(&scan, "scan", false, "list the models of other programs, and change nothing")
 	cmd.Flags().BoolVar(&twice, "copy", false, "copy files whose bytes cannot be shared (other file systems)")
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")

@@ -35,7 +35,7 @@ has run since.`,
 		Args:        cli.NoArgs,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return modelsGC(cmd.Context(), a, f, dryRun) },
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "list what would be removed, and change nothing")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "list what would be removed, and change nothing")
 	cmd.Flags().BoolVarP(&f.Yes, "yes", "y", false, "do not ask")
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	return cmd

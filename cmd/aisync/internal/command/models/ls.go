@@ -53,8 +53,9 @@ type garbageDoc struct {
 
 func modelsLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "ls",
-		Short: "list the models of the spec and those fetched, with the state of each",
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "list the models of the spec and those fetched, with the state of each",
 		Long: `Lists each model with its quantization, size and state: ok; unverified: present,
 but not read yet; partial: partly downloaded; missing; changed: present, but
 changed since it was verified; unpinned: not pinned in aisync.lock yet. It reads

@@ -60,7 +60,7 @@ not be closed.`,
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&safe, "safe", false, "required without --dry-run: end only finished, verified workers")
-	fs.BoolVar(&dry, "dry-run", false, "show what it would do, and why it keeps the rest")
+	fs.BoolVarP(&dry, "dry-run", "n", false, "show what it would do, and why it keeps the rest")
 	fs.BoolVar(&retained, "retained", false, "end workers that are kept for inspection, too")
 	fs.BoolVar(&yes, "yes", false, "do not ask")
 	return cmd

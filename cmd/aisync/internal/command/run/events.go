@@ -133,7 +133,7 @@ contain.`,
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "cut off complete lines too")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what it would do, and change nothing")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "show what it would do, and change nothing")
 	return cmd
 }
 

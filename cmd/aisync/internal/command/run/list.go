@@ -14,8 +14,9 @@ import (
 
 func runListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "list the runs of this workspace",
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "list the runs of this workspace",
 		Long: `Lists the runs and marks the active one with a star. A run with damaged events
 is listed as damaged. It writes nothing.`,
 		Annotations: map[string]string{"effect": "read-only"},

@@ -69,6 +69,7 @@ type workerDoc struct {
 func workerList(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "list",
+		Aliases:     []string{"ls"},
 		Short:       "list the workers of a run and their processes",
 		Long:        "Lists workers with their states and the present state of their process or pane. It\nwrites nothing.",
 		Example:     "  $ aisync run worker list\n  $ aisync run worker list --json",

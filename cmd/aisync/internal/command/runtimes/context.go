@@ -28,7 +28,7 @@ func ContextCommand(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
 		Use:   "context [RUNTIME] [FILE...]",
-		Short: "show what agent programs load here: rules, notes, skills, in order, with size",
+		Short: "show what agent programs load here, in order, with sizes",
 		Long: `Shows what a program has in its context when it is started in this folder, and
 after it has read FILE: instructions, rules, skills, commands, subagents, MCP
 servers and hooks, in its order, with bytes and an estimate of tokens (4 bytes

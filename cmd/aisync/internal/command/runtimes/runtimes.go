@@ -126,8 +126,9 @@ func (k *lineup) doc(r spec.Runtime) runtimeDoc {
 
 func runtimesLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "ls",
-		Short: "list the runtimes, their programs, and the specs that want them",
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "list the runtimes, their programs, and the specs that want them",
 		Long: `Lists all runtimes that a spec may name here: the path of an installed program,
 whether host or project want it, and the catalog that describes it.`,
 		Example:     "  $ aisync runtimes ls",

@@ -145,8 +145,9 @@ func serviceDocs(ctx context.Context, a *cli.App, names []string) (*stack.View, 
 
 func servicesLsCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "ls",
-		Short: "list the services of the spec and whether they run",
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "list the services of the spec and whether they run",
 		Long: `Lists all services of the host's spec with their states and service managers. It
 exits 0 whatever it reports.`,
 		Example:     "  $ aisync services ls",

@@ -141,8 +141,9 @@ type present struct {
 
 func sessionList(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "list the contexts of this project and whether their agents run",
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "list the contexts of this project and whether their agents run",
 		Long: `Lists the contexts: live (a process with the id runs), crashed (none does, and
 every agent here has another id) or stale (unknown, because the id of an agent
 here cannot be read, or because a sandbox or container hides other agents).`,

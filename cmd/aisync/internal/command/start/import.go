@@ -71,7 +71,7 @@ for the other runtimes.`,
 	flags.BoolVar(&im.options.Share, "share", false, "make what one program has common to all, translated where it must be")
 	flags.StringSliceVar(&im.options.Runtimes, "runtime", nil, "add the runtimes `IDS` to those whose files are found")
 	flags.StringVar(&im.bundle, "bundle", "", "write the bundle into `FOLDER` (default: .aisync in the project, bundle beside the host's spec)")
-	flags.BoolVar(&im.dryRun, "dry-run", false, "show what would be written, without writing it")
+	flags.BoolVarP(&im.dryRun, "dry-run", "n", false, "show what would be written, without writing it")
 	flags.BoolVarP(&im.yes, "yes", "y", false, "do not ask")
 	return cmd
 }

@@ -95,8 +95,9 @@ func taskList(a *cli.App) *cobra.Command {
 	var p taskPlace
 	var states []string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "list the tasks by state, priority, date and id",
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "list the tasks by state, priority, date and id",
 		Long: `Lists the tasks of all queues, or of one, and those of the inbox: state, queue,
 priority, id, and the goal or what the task waits for. Tasks without a date
 count as oldest. It lists invalid files with their errors.`,

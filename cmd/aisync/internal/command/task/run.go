@@ -176,7 +176,7 @@ task failed with changes, its work tree stays and the report names it. Exit code
 	}
 	p.inProject(cmd, "the queue `NAME` (default: the only one)")
 	f.in(cmd.Flags())
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the task with its steps and limits, and do nothing")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print the task with its steps and limits, and do nothing")
 	return cmd
 }
 

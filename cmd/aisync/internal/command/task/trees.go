@@ -88,7 +88,7 @@ to be removed is still there.`,
 	fs.BoolVar(&f.prune, "prune", false, "remove the trees without uncommitted content")
 	fs.StringVar(&f.older, "older", "", "prune only trees without a change since `AGE`, such as 30d, 2w or 12h")
 	fs.StringArrayVar(&f.force, "force", nil, "prune the tree `NAME` with its uncommitted content; may be repeated")
-	fs.BoolVar(&f.dry, "dry-run", false, "show what --prune would do, and do nothing")
+	fs.BoolVarP(&f.dry, "dry-run", "n", false, "show what --prune would do, and do nothing")
 	fs.BoolVar(&f.yes, "yes", false, "do not ask")
 	fs.StringVar(&f.dir, "work-trees", "", "look into `DIR` as well, where tasks were run with --work-trees DIR")
 	return cmd

@@ -42,7 +42,7 @@ func UpdateCommand(a *cli.App) *cobra.Command {
 	f := flags{scope: stack.ScopeAll}
 	cmd := &cobra.Command{
 		Use:   "update [NAME...]",
-		Short: "review newer versions of sources and MCP servers, and move their pins",
+		Short: "review newer sources and MCP servers, and move their pins",
 		Long: `Fetches what is newer than the pins of bundle sources, skills, plugins and MCP
 servers, shows how it differs, and asks for each of them: item by item the texts,
 what programs would run or call because of it, and text that attacks the agent that
@@ -63,7 +63,7 @@ apply. What fails or is refused stays as it is; the others are moved.`,
 	edit.RegisterRegistry(cmd, &f.registry)
 	cmd.Flags().StringVar(&f.diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "move the pins without asking")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the changes without writing them")
+	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the changes without writing them")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "approve the flagged text with this `ID`, which the review shows")
 	return cmd
 }

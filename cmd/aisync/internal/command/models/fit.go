@@ -230,7 +230,13 @@ func verdict(a *cli.App, v hosts.Verdict) string {
 }
 
 func needText(n hosts.Need) string {
+	if n.Context == 0 { // a projector
+		return fmt.Sprintf("weights %s, compute buffers %s", quantity.Memory(n.Weights), quantity.Memory(n.Compute))
+	}
 	text := fmt.Sprintf("weights %s, cache %s for %d tokens, compute buffers %s", quantity.Memory(n.Weights), quantity.Memory(n.KV+n.State), n.Context, quantity.Memory(n.Compute))
+	if n.Projector > 0 {
+		text += ", projector " + quantity.Memory(n.Projector)
+	}
 	if n.Estimated {
 		text += " (estimated from the size: no header available)"
 	}

@@ -173,12 +173,12 @@ func together(r *pin.Resolver, id string, tokens int64, f facts.Facts) *hosts.Ve
 	return &v
 }
 
-// missing returns how many bytes of q are not in the store.
+// missing returns how many bytes the store still takes for q.
 func missing(w *stack.View, q spec.Quant) int64 {
 	var n int64
 	for _, f := range q.Files {
 		if _, err := w.Reader.Lstat(store.Blob(w.ModelStore(), f.SHA256)); f.SHA256 == "" || err != nil {
-			n += f.Size
+			n += store.Space(w.Reader, store.Part(w.ModelStore(), f.SHA256), f.Size)
 		}
 	}
 	return n

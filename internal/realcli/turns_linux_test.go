@@ -92,7 +92,7 @@ type longServer struct {
 func newLongServer(t *testing.T, w *world, llama, id string) *longServer {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "long.gguf")
-	if err := gguftest.Long(gguftest.ChatMLTools).Write(file); err != nil {
+	if err := gguftest.Long(gguftest.Chat("chatml")).Write(file); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)

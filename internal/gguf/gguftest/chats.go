@@ -1,27 +1,41 @@
 package gguftest
 
-// ChatMLTools is a chat template in the form of Qwen2.5 and Qwen3, whose prompt begins
-// with the tools.
-const ChatMLTools = `{%- if tools %}
-{{- '<|im_start|>system\n' }}
-{%- if messages[0].role == 'system' %}{{- messages[0].content + '\n\n' }}{%- endif %}
-{{- '# Tools\n\nCall one or more of these functions:\n<tools>' }}
-{%- for tool in tools %}{{- '\n' + (tool | tojson) }}{%- endfor %}
-{{- '\n</tools>\n\nWrite each call as JSON between tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call><|im_end|>\n' }}
-{%- elif messages[0].role == 'system' %}
-{{- '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }}
-{%- endif %}
-{%- for message in messages %}
-{%- if message.role == 'tool' %}
-{{- '<|im_start|>user\n<tool_response>\n' + message.content + '\n</tool_response><|im_end|>\n' }}
-{%- elif message.role != 'system' or not loop.first %}
-{{- '<|im_start|>' + message.role + '\n' }}
-{%- if message.content %}{{- message.content }}{%- endif %}
-{%- for call in message.tool_calls or [] %}
-{{- '\n<tool_call>\n{"name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson) + '}\n</tool_call>' }}
-{%- endfor %}
-{{- '<|im_end|>\n' }}
-{%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}
-`
+import (
+	"embed"
+	"path"
+	"slices"
+	"strings"
+)
+
+//go:embed chats
+var chats embed.FS
+
+// ChatNames are the chat templates of Chat. Each is short, and has the form of
+// published ones:
+//
+//	chatml       Qwen2.5, QwQ, Qwen3      phi4-mini  Phi 4 mini
+//	qwen3-coder  Qwen3-Coder              harmony    gpt-oss
+//	granite      Granite 4                sections   Kimi K2
+//	llama3       Llama 3.1 to 3.3         keys       GLM 4.5 and 4.6
+//	mistral      Devstral, Ministral 3    call-ids   Mistral Small 3.2
+//	turns        Gemma 2, without tools   roles      Phi 3.5, without tools
+func ChatNames() []string {
+	files, err := chats.ReadDir("chats")
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".jinja"))
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+// Chat is one of ChatNames.
+func Chat(name string) string {
+	text, err := chats.ReadFile(path.Join("chats", name+".jinja"))
+	if err != nil {
+		panic(err) // a test asks for what is not there
+	}
+	return string(text)
+}

@@ -1,9 +1,11 @@
 package hosts
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"aisync.dev/aisync/internal/gguf"
@@ -23,31 +25,35 @@ func TestMeasuredProjector(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := loaded(t, program, model, "--ctx-size", "2048", "--warmup")
-	if err := gguftest.GemmaProjector.Of(64).Write(file); err != nil {
-		t.Fatal(err)
-	}
-	h, err := gguf.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shape, err := gguf.Shape(h)
-	if err != nil || shape.Embedding != 64 {
-		t.Fatalf("%v %+v", err, shape)
-	}
-	both := loaded(t, program, model, "--ctx-size", "2048", "--warmup", "--mmproj", file)
-	for name, x := range map[string][2]int64{
-		"its weights": {shape.TensorBytes, both.rest - alone.rest},
-		"a picture":   {shape.Picture, both.compute - alone.compute},
-	} {
-		t.Logf("%s: fit has %s, the server %s MiB", name, mebibytes(x[0]), mebibytes(x[1]))
-		if math.Abs(float64(x[0]-x[1])) > 0.1*float64(x[1]) {
-			t.Errorf("%s: fit has %s, the server %s MiB", name, mebibytes(x[0]), mebibytes(x[1]))
+	for _, name := range slices.Sorted(maps.Keys(gguftest.Projectors)) {
+		v := gguftest.Projectors[name]
+		if err := v.Of(64).Write(file); err != nil {
+			t.Fatal(err)
+		}
+		h, err := gguf.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, err := gguf.Shape(h)
+		if err != nil || shape.Embedding != 64 || shape.Picture < 1<<20 {
+			t.Fatalf("%s: %v %+v", name, err, shape)
+		}
+		both := loaded(t, program, model, "--ctx-size", "2048", "--warmup", "--mmproj", file)
+		for what, x := range map[string][2]int64{
+			"its weights": {shape.TensorBytes, both.rest - alone.rest},
+			"a picture":   {shape.Picture / h.Projector.Patches * int64(v.Reserved), both.compute - alone.compute},
+		} {
+			t.Logf("%s: %s: fit has %s, the server %s MiB", name, what, mebibytes(x[0]), mebibytes(x[1]))
+			if math.Abs(float64(x[0]-x[1])) > 0.1*float64(x[1]) {
+				t.Errorf("%s: %s: fit has %s, the server %s MiB", name, what, mebibytes(x[0]), mebibytes(x[1]))
+			}
+		}
+		n := Load{Name: "p", Weights: h.TensorBytes, Shape: &shape}.need(false)
+		if n.Total != shape.TensorBytes+shape.Picture || n.KV != 0 {
+			t.Errorf("%s alone needs %+v", name, n)
 		}
 	}
-	if n := (Load{Name: "p", Weights: h.TensorBytes, Shape: &shape}).need(false); n.Total != shape.TensorBytes+shape.Picture || n.KV != 0 {
-		t.Errorf("alone it needs %+v", n)
-	}
-	beside := Load{Name: "m", Weights: 1 << 20, Projector: shape.TensorBytes + shape.Picture}
+	beside := Load{Name: "m", Weights: 1 << 20, Projector: 5 << 20}
 	if n, less := beside.need(false), (Load{Name: "m", Weights: 1 << 20}).need(false); n.Total != less.Total+beside.Projector {
 		t.Errorf("beside a model it needs %+v, and that model alone %+v", n, less)
 	}

@@ -1,6 +1,9 @@
 package gguf
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Projector describes a file that shows a model pictures (mmproj). The names of
 // keys and tensors are those of tools/mtmd/clip-impl.h in
@@ -8,7 +11,8 @@ import "cmp"
 type Projector struct {
 	Kind    string // of its last layers: "gemma3"
 	Width   int64  // numbers of a token that it makes, which are those of its model's; 0: unknown
-	Picture int64  // bytes in which it computes the largest picture
+	Patches int64  // parts of the largest picture
+	Picture int64  // bytes in which it computes that
 }
 
 // outputs are, by the kind of a projector, the tensors whose length in a dimension is
@@ -55,15 +59,20 @@ func (m *metadata) projector(tensors []tensor) Projector {
 		}
 	}
 	patch := max(1, of("patch_size"))
-	patches := of("image_size") / patch * (of("image_size") / patch)
+	side := of("image_size") / patch
+	p.Patches = side * side
 	if k, ok := merged[p.Kind]; ok {
-		side := min(maxFew, cmp.Or(of("spatial_merge_size"), of("projector.scale_factor"), k.patches))
-		patches = k.tokens * side * side
+		side = min(maxFew, cmp.Or(of("spatial_merge_size"), of("projector.scale_factor"), k.patches))
+		p.Patches = k.tokens * side * side
 	}
-	// Some copies of a patch beside its feed-forward part, or beside each other, or
-	// its colours: measured, as buffer is.
-	width := of("embedding_length")
-	numbers := max(3*width+of("feed_forward_length"), 5*width, 9*min(patch, maxFew)*patch/2)
-	p.Picture = 4 * min(patches, maxCount) * min(numbers, maxLength)
+	p.Patches = min(p.Patches, maxCount)
+	// Some copies of a patch beside its feed-forward part, which has three matrices with
+	// a gate, or beside each other, or its colours: measured, as buffer is.
+	width, feed := of("embedding_length"), of("feed_forward_length")
+	layer := 3*width + feed
+	if slices.ContainsFunc(tensors, func(t tensor) bool { return t.name == "v.blk.0.ffn_gate.weight" }) {
+		layer = 4*width + 3*feed
+	}
+	p.Picture = 4 * p.Patches * min(maxLength, max(layer, 5*width, 9*min(patch, maxFew)*patch/2))
 	return p
 }

@@ -53,8 +53,8 @@ func (m *metadata) projector(tensors []tensor) Projector {
 	p := Projector{Kind: cmp.Or(m.texts["clip.projector_type"], m.texts["clip.vision.projector_type"])}
 	for _, o := range outputs[p.Kind] {
 		for _, t := range tensors {
-			if p.Width == 0 && t.name == o.tensor {
-				p.Width = t.lengths[o.dimension]
+			if n := t.lengths[o.dimension]; p.Width == 0 && t.name == o.tensor && n > 0 && n <= maxLength {
+				p.Width = n
 			}
 		}
 	}

@@ -54,6 +54,7 @@ type Load struct {
 
 	Checkpoints *int64 // that its server keeps of a conversation; nil: aisync bounds them
 	Batch       int64  // tokens computed at once; 0: 512
+	Projector   int64  // bytes of a projector beside it, and of the largest picture
 }
 
 // Need is the memory of one load.
@@ -65,16 +66,17 @@ type Need struct {
 	Sequences int64  `json:"sequences"`
 	Cache     string `json:"cache_type"`
 	Weights   int64  `json:"weights_bytes"`
-	Experts   int64  `json:"experts_bytes"`          // part of Weights that could lie in main memory beside a card
-	PerToken  int64  `json:"cache_bytes_per_token"`  // of one more token, once windows are full
-	KV        int64  `json:"cache_bytes"`            // keys and values of all tokens and sequences
-	State     int64  `json:"state_bytes"`            // of recurrent layers
-	Compute   int64  `json:"compute_bytes"`          // buffers
-	Total     int64  `json:"need_bytes"`             // the sum
-	Layers    int64  `json:"layers,omitempty"`       // of all kinds
-	Attention int64  `json:"cache_layers,omitempty"` // that keep tokens, windowed ones included
-	Estimated bool   `json:"estimated"`              // from the size of the files alone: KV is a tenth of it, Compute 2 GiB
-	Warn      bool   `json:"warn"`                   // does not fit, and the spec does not silence it
+	Experts   int64  `json:"experts_bytes"`             // part of Weights that could lie in main memory beside a card
+	PerToken  int64  `json:"cache_bytes_per_token"`     // of one more token, once windows are full
+	KV        int64  `json:"cache_bytes"`               // keys and values of all tokens and sequences
+	State     int64  `json:"state_bytes"`               // of recurrent layers
+	Compute   int64  `json:"compute_bytes"`             // buffers
+	Projector int64  `json:"projector_bytes,omitempty"` // with its buffers
+	Total     int64  `json:"need_bytes"`                // the sum
+	Layers    int64  `json:"layers,omitempty"`          // of all kinds
+	Attention int64  `json:"cache_layers,omitempty"`    // that keep tokens, windowed ones included
+	Estimated bool   `json:"estimated"`                 // from the size of the files alone: KV is a tenth of it, Compute 2 GiB
+	Warn      bool   `json:"warn"`                      // does not fit, and the spec does not silence it
 
 	Backend    string `json:"backend,omitempty"`
 	GPULayers  int64  `json:"gpu_layers"`                  // layers in graphics memory, the output counted as one; 999: all; -1: the server decides

@@ -37,15 +37,18 @@ func (l Load) context() int64 {
 func (l Load) need(repacked bool) Need {
 	n := Need{
 		Name: l.Name, Model: l.Model, Quant: l.Quant, Weights: l.Weights, Cache: l.Cache,
-		Context: l.context(), Sequences: max(1, l.Sequences),
+		Context: l.context(), Sequences: max(1, l.Sequences), Projector: l.Projector,
 	}
 	per, known := cacheTypes[l.Cache]
 	if !known {
 		n.Cache, per = "f16", cacheTypes["f16"]
 	}
-	if s := l.Shape; s == nil {
+	switch s := l.Shape; {
+	case s.Projects():
+		n.Context, n.Compute = 0, s.Picture
+	case s == nil:
 		n.Estimated, n.KV, n.Compute = true, l.Weights/10, unknownCompute
-	} else {
+	default:
 		values := per
 		if v, ok := cacheTypes[l.Values]; ok {
 			values = v
@@ -65,7 +68,7 @@ func (l Load) need(repacked bool) Need {
 	if repacked && !n.Estimated { // an estimate includes it
 		n.Compute = add(n.Compute, l.Weights/20)
 	}
-	n.Total = add(add(n.Weights, n.KV), add(n.State, n.Compute))
+	n.Total = add(add(add(n.Weights, n.Projector), n.KV), add(n.State, n.Compute))
 	return n
 }
 

@@ -225,6 +225,7 @@ type Observation struct {
 	Token    Fingerprint             // of the whole target; Apply acts only while it holds. "" when absent
 	Inputs   Fingerprint             // of its dependencies, if the provider knows any
 	Fetch    int64                   // bytes to download
+	Space    int64                   // bytes of the disk that the download still takes
 }
 
 // ReadEnv is everything that a command which only reads gets.

@@ -125,14 +125,17 @@ func (r *Resolver) ServiceLoads() []hosts.Load {
 }
 
 // withDraft is the load l of a service with what its server loads beside it: the
-// projector, which adds to the weights of l, and the draft, which is another load.
+// projector, whose memory adds to that of l, and the draft, which is another load.
 func (r *Resolver) withDraft(s spec.Service, l hosts.Load) []hosts.Load {
 	use := r.Spec.Host.Model(l.Model)
 	if s.Kind == "ollama" || l.Weights == 0 {
 		return []hosts.Load{l}
 	}
 	if x, ok := r.Chosen(use.Projector); ok {
-		l.Weights += x.Quant.Size()
+		l.Projector = x.Quant.Size()
+		if x.Shape.Projects() {
+			l.Projector += x.Shape.Picture
+		}
 	}
 	x, ok := r.Chosen(use.Draft)
 	if !ok {

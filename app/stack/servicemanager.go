@@ -112,6 +112,9 @@ func (v *View) declareServices(r *pin.Resolver, d adapter.Decls, lacking []recon
 		if x, ok := r.Chosen(loads[i].Model); ok && x.Here {
 			loads[i].Shape = nil // a unit is the same before its model is fetched and after
 		}
+		if x, ok := r.Chosen(v.Spec.Host.Model(loads[i].Model).Projector); ok && x.Here {
+			loads[i].Projector = x.Quant.Size()
+		}
 	}
 	h := v.serviceHost(r, d, &f, lacking)
 	h.Config, h.Ollama = v.Places.ConfigHome.Dir(), v.Programs().Ollama
@@ -179,7 +182,7 @@ func (v *View) servedModel(r *pin.Resolver, d adapter.Decls, id string) (m servi
 		return service.Model{}, false
 	}
 	first := chosen.Quant.Files[0]
-	m = service.Model{File: store.Friendly(v.ModelStore(), id, first.Repo, first.Path), Context: chosen.Model.Context}
+	m = service.Model{File: store.Friendly(v.ModelStore(), id, first.Repo, first.Path), Context: chosen.Model.Context, Unfit: r.Unfit(chosen.Use)}
 	for _, f := range chosen.Quant.Files {
 		m.SHA256 = append(m.SHA256, f.SHA256)
 	}

@@ -20,13 +20,32 @@ import (
 // file. It is tried where it is at hand: go build in a clone of its tag.
 const newerOllama = "v0.32.15"
 
-// talks are published chat templates by their names in models/templates of
-// https://github.com/ggml-org/llama.cpp, which ~/.cache/aisync-test/chat-templates
-// holds, with whether each ollama offers tools.
-var talks = []struct {
+// talk is a chat template, with whether each ollama offers tools.
+type talk struct {
 	file         string
 	older, newer bool
-}{
+}
+
+// own are the templates of gguftest.
+var own = []talk{
+	{"chatml", true, true},
+	{"qwen3-coder", true, true},
+	{"granite", true, true},
+	{"llama3", true, true},
+	{"mistral", true, true},
+	{"phi4-mini", true, true},
+	{"harmony", false, true},
+	{"sections", false, true},
+	{"keys", false, true},
+	{"call-ids", false, true},
+	{"turns", false, false},
+	{"roles", false, false},
+}
+
+// published are chat templates by their names in models/templates of
+// https://github.com/ggml-org/llama.cpp. They are tried too where
+// ~/.cache/aisync-test/chat-templates holds them.
+var published = []talk{
 	{"Qwen-Qwen3-0.6B", true, true},
 	{"Qwen3-Coder", true, true},
 	{"meta-llama-Llama-3.1-8B-Instruct", true, true},
@@ -44,17 +63,28 @@ var talks = []struct {
 	{"microsoft-Phi-3.5-mini-instruct", false, false},
 }
 
-func chatTemplate(t *testing.T, name string) string {
+// chatTemplates are the templates that are here, and their texts.
+func chatTemplates(t *testing.T) (talks []talk, texts []string) {
 	t.Helper()
+	if names := gguftest.ChatNames(); len(names) != len(own) {
+		t.Errorf("of the templates %q only %d are tried", names, len(own))
+	}
+	for _, x := range own {
+		talks, texts = append(talks, x), append(texts, gguftest.Chat(x.file))
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(cache, "aisync-test", "chat-templates", name+".jinja"))
-	if err != nil {
-		t.Skipf("no published chat templates: %v", err)
+	for _, x := range published {
+		text, err := os.ReadFile(filepath.Join(cache, "aisync-test", "chat-templates", x.file+".jinja"))
+		if err != nil {
+			t.Logf("not tried: %v", err)
+			continue
+		}
+		talks, texts = append(talks, x), append(texts, string(text))
 	}
-	return string(text)
+	return talks, texts
 }
 
 // ollama offers tools with each model whose chat template tells them in a form that
@@ -64,7 +94,8 @@ func TestOllamaOffersTools(t *testing.T) {
 	for _, version := range []string{ollamaVersion, newerOllama} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			dir, aisync := talkHost(t)
+			talks, texts := chatTemplates(t)
+			dir, aisync := talkHost(t, talks, texts)
 			o := newOllamaOf(t, version, filepath.Join(dir, "home"))
 			plan := aisync("plan", "--scope", "host")
 			aisync("apply", "--scope", "host", "--yes")
@@ -114,14 +145,14 @@ func (o *ollama) ask(path, body string, status int, answer any) {
 }
 
 // talkHost describes a host with a model for each of talks, which ollama is shown.
-func talkHost(t *testing.T) (dir string, aisync func(args ...string) string) {
+func talkHost(t *testing.T, talks []talk, texts []string) (dir string, aisync func(args ...string) string) {
 	t.Helper()
 	dir, aisync = modelHost(t, "", `"ollama"`)
 	var spec bytes.Buffer
 	spec.WriteString("package aisync\n\nhosts: me: {store: \"~/models\", views: [\"ollama\"]}\n")
 	for i, talk := range talks {
 		name := filepath.Join(dir, fmt.Sprintf("m%d.gguf", i))
-		if err := gguftest.Told(talk.file, chatTemplate(t, talk.file)).Write(name); err != nil {
+		if err := gguftest.Told(talk.file, texts[i]).Write(name); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(name)

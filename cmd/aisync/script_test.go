@@ -130,7 +130,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": wantCode, "serve": serveFolder, "hold": holdLock, "hub": hubCommand, "peer": peerCommand, "registry": npmCommand, "oci": registryCommand, "silent": silentCommand, "within": within,
 			"source": sourceCommand, "refused": refusedCommand,
-			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "mcpregistry": mcpRegistryCommand, "model": modelCommand, "gitea": giteaCommand,
+			"freeport": freePort, "squat": squat, "ask": ask, "chat": chat, "look": look, "gguf": ggufCommand, "mcpregistry": mcpRegistryCommand, "model": modelCommand, "gitea": giteaCommand,
 		},
 	})
 }

@@ -105,6 +105,8 @@ func ServerEnded(cause, name, program string) string {
 		return "run aisync models verify --deep"
 	case "too new":
 		return "install a newer server, or take another model; " + program + " --version tells which this is"
+	case "picture":
+		return "name as mmproj the projector that was published with the model, then run aisync apply"
 	case "memory", "killed":
 		return "run aisync models fit"
 	case "disk":

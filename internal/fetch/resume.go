@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
+
+	"aisync.dev/aisync/internal/quantity"
 )
 
 const recheckedChunks = 4 // before the frontier: lost writes are the last ones
@@ -115,7 +117,8 @@ func (d *download) reserve() error {
 	from := d.chunks.missing()
 	need := d.a.Size - from
 	if have, held, ok := space(d.file); ok && need-max(0, held-d.chunks.present) > have {
-		return fmt.Errorf("%w: %w: %d bytes are needed and %d are free on the disk of %s; free some space, or move the store", errLocal, syscall.ENOSPC, need, have, d.part)
+		need -= max(0, held-d.chunks.present)
+		return fmt.Errorf("%w: %w: %s are needed on the disk of %s, %s are free, %s too few; free some space, or move the store", errLocal, syscall.ENOSPC, quantity.Bytes(need), d.part, quantity.Bytes(have), quantity.Bytes(need-have))
 	}
 	if err := reserve(d.file, from, d.a.Size); err != nil {
 		_ = d.cut() // frees what was reserved

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"aisync.dev/aisync/internal/gguf/gguftest"
 )
 
 // The words of a chat template tell its form.
@@ -34,6 +36,20 @@ func TestChatTemplateTellsItsForm(t *testing.T) {
 		h, err := Read(bytes.NewReader(data), int64(len(data)))
 		if err != nil || h.Chat != want {
 			t.Errorf("%q is %q, %v; want %q", template, h.Chat, err, want)
+		}
+	}
+}
+
+// Templates in the forms of published ones.
+func TestChatTemplatesTellTheirForms(t *testing.T) {
+	want := map[string]string{"harmony": ChatOther, "sections": ChatOther, "keys": ChatOther, "call-ids": ChatOther, "turns": ChatPlain, "roles": ChatPlain}
+	for _, name := range gguftest.ChatNames() {
+		form, ok := want[name]
+		if !ok {
+			form = name
+		}
+		if got := chatForm(gguftest.Chat(name)); got != form {
+			t.Errorf("%s is %q, want %q", name, got, form)
 		}
 	}
 }

@@ -22,6 +22,14 @@ func FuzzRead(f *testing.F) {
 	layers.ints("gemma4.attention.head_count_kv", 1, 0, 2)
 	layers.flags("gemma4.attention.sliding_window_pattern", true, false, true)
 	f.Add(layers.done(2))
+	eye := model("clip", map[string]int{"vision.image_size": 64, "vision.patch_size": 8, "vision.embedding_length": 64, "vision.feed_forward_length": 128})
+	eye.text("clip.projector_type", "gemma3")
+	eye.tensor("mm.input_projection.weight", 0, 0, 2, 2)
+	f.Add(append(eye.done(3), make([]byte, 64)...))
+	wide := model("clip", map[string]int{"vision.image_size": 1 << 20, "vision.patch_size": 1, "vision.embedding_length": 1 << 20, "vision.spatial_merge_size": 1 << 20})
+	wide.text("clip.projector_type", "pixtral")
+	wide.tensor("mm.2.weight", 0, 0, 0, 1<<63)
+	f.Add(append(wide.done(3), make([]byte, 64)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := Read(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
@@ -34,7 +42,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, n := range []int64{s.Key, s.Value, s.WindowKey, s.WindowValue, s.State, s.Vocabulary, s.Embedding, s.Context} {
+		for _, n := range []int64{s.Key, s.Value, s.WindowKey, s.WindowValue, s.State, s.Vocabulary, s.Embedding, s.Context, s.Picture} {
 			if n < 0 || n > 1<<56 {
 				t.Fatalf("%+v", s)
 			}

@@ -48,7 +48,8 @@ type Header struct {
 	ExpertsUsed           int64
 	ExpertFeed            int64 // width of an expert; 0: as FeedForward
 	Split                 Split
-	Tensors               int64 // their number
+	Projector             *Projector // nil: the file is none
+	Tensors               int64      // their number
 	TensorBytes           int64
 	ExpertBytes           int64 // the part of TensorBytes that belongs to experts
 	HeaderBytes           int64 // up to the tensors' bytes

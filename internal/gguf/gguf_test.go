@@ -193,7 +193,7 @@ func TestShardsAreOneModel(t *testing.T) {
 	for want, shards := range map[string][]Header{
 		"2 files, but 1 headers":  {shard(0, 2, true)},
 		"says that it is shard 2": {shard(1, 2, true), shard(0, 2, true)},
-		"not a language model":    {{Arch: "clip"}},
+		"not a language model":    {{Arch: "imatrix"}},
 		"no header":               nil,
 	} {
 		if _, err := Shape(shards...); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,7 +9,8 @@ import (
 
 // Shape returns what determines the memory of serving the model. It needs the
 // headers of all shards in order, or the only one; the first describes the
-// model, all of them count tensors. The error names a missing shard, or says
+// model, all of them count tensors. A projector has its width, the size of its
+// tensors, and what a picture takes. The error names a missing shard, or says
 // that the file holds no language model.
 func Shape(shards ...Header) (spec.Shape, error) {
 	if len(shards) == 0 {
@@ -23,6 +24,9 @@ func Shape(shards ...Header) (spec.Shape, error) {
 		case s.Split.No != i:
 			return spec.Shape{}, fmt.Errorf("file %d of %d says that it is shard %d; name the shards in order", i+1, count, s.Split.No+1)
 		}
+	}
+	if p := h.Projector; p != nil {
+		return spec.Shape{Arch: h.Arch, Embedding: p.Width, TensorBytes: h.TensorBytes, Picture: p.Picture}, nil
 	}
 	if h.Blocks == 0 || h.Embedding == 0 {
 		return spec.Shape{}, fmt.Errorf("the file is not a language model: its architecture is %q, without layers", h.Arch)

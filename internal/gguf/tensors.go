@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"sort"
 	"strings"
+
+	"aisync.dev/aisync/schema/spec"
 )
 
 // packed are the types of tensors by number: how many numbers are packed in how
@@ -26,6 +28,8 @@ type tensor struct {
 	name   string
 	offset int64 // after the header
 	bytes  int64 // -1: unknown type
+
+	lengths [4]int64 // of its dimensions
 }
 
 // tensors reads the table of tensors and sums it up.
@@ -43,6 +47,10 @@ func (s *scanner) tensors(h *Header, m *metadata) error {
 	}
 	if s.err != nil {
 		return s.err
+	}
+	if h.Arch == spec.ProjectorArch {
+		p := m.projector(all)
+		h.Projector = &p
 	}
 	h.HeaderBytes = (s.at + align - 1) / align * align
 	room := s.size - h.HeaderBytes
@@ -91,6 +99,9 @@ func (s *scanner) tensor() tensor {
 		}
 		if numbers = product; i == 0 {
 			first = n
+		}
+		if int(i) < len(t.lengths) {
+			t.lengths[i] = int64(n)
 		}
 	}
 	typ, offset := s.uint32(), s.uint64()

@@ -292,7 +292,7 @@ func TestForeignBytesAreRenamedAndAPartCounts(t *testing.T) {
 func TestFullDiskReportsBytes(t *testing.T) {
 	n := need{store: "/srv/models", bytes: 3 << 30, free: 4 << 30}
 	err := n.check()
-	if err == nil || !strings.Contains(err.Error(), "3221225472 bytes to fetch and 2147483648 to leave free, but only 4294967296 are free (1073741824 missing)") {
+	if err == nil || !strings.Contains(err.Error(), "3.2 GB are needed and 2.1 GB to leave free, 4.3 GB are free, 1.1 GB too few") {
 		t.Errorf("%v", err)
 	}
 	for _, ok := range []need{{bytes: 3 << 30, free: 5 << 30}, {bytes: 1 << 20, free: 1 << 20}, {bytes: 0, free: 0}} {

@@ -87,7 +87,7 @@ func observe(r fsys.Reader, t reconcile.Target) reconcile.Observation {
 			o.Live[key] = f.live
 			tokens = append(tokens, string(key)+"="+string(f.live))
 		}
-		o.Fetch += f.fetch
+		o.Fetch, o.Space = o.Fetch+f.fetch, o.Space+f.space
 		if o.Reason == "" {
 			o.Reason = f.reason
 		}
@@ -105,6 +105,7 @@ type found struct {
 	at       store.Seen // what lies under the name
 	moved    bool       // it is intact where it was recorded, and wanted elsewhere
 	fetch    int64
+	space    int64 // that fetch still takes on the disk
 }
 
 // lookAt finds the file that key wants, or that is recorded for it.
@@ -158,7 +159,7 @@ func lookAt(r fsys.Reader, t reconcile.Target, key reconcile.LeafKey) found {
 		f.reason = fmt.Sprintf("%s exists, but no digest is pinned to compare it with; %s", at, advice.LockOnline)
 	}
 	if want.Path != "" && f.live != want.Fingerprint() && f.live != unverified(want.Size, at) {
-		f.fetch = missing(r, want)
+		f.misses(r, want)
 	}
 	return f
 }
@@ -192,7 +193,16 @@ func (f *found) absent(r fsys.Reader, want Artifact) {
 		}
 	}
 	if !f.moved {
-		f.fetch = missing(r, want)
+		f.misses(r, want)
+	}
+}
+
+// misses fills in what is to be fetched of want.
+func (f *found) misses(r fsys.Reader, want Artifact) {
+	if f.fetch = missing(r, want); f.fetch > 0 && want.SHA256 != "" {
+		f.space = min(f.fetch, store.Space(r, want.part(), want.Size))
+	} else {
+		f.space = f.fetch
 	}
 }
 

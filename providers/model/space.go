@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/reconcile"
 )
 
@@ -58,9 +59,9 @@ func (Provider) Preflight(ctx context.Context, r reconcile.ReadEnv, batch []reco
 			if needs[disk] == nil {
 				needs[disk] = &need{first: addr, store: string(a.Store), free: free}
 			}
-			fetch := lookAt(r.FS, c.Target, l.Key).fetch
-			needs[disk].bytes += fetch
-			if fetch > 0 {
+			f := lookAt(r.FS, c.Target, l.Key)
+			needs[disk].bytes += f.space
+			if f.fetch > 0 {
 				ask = append(ask, toFetch{addr, a})
 			}
 		}
@@ -124,15 +125,16 @@ type need struct {
 }
 
 func (n need) check() error {
-	want := n.bytes
+	want, spare := n.bytes, ""
 	if n.bytes > reserveAbove {
 		want += reserve
+		spare = " and " + quantity.Bytes(reserve) + " to leave free"
 	}
 	if n.bytes == 0 || want <= n.free {
 		return nil
 	}
-	return fmt.Errorf("not enough disk for %s: %d bytes to fetch and %d to leave free, but only %d are free (%d missing)",
-		n.store, n.bytes, want-n.bytes, n.free, want-n.free)
+	return fmt.Errorf("not enough space on the disk of %s: %s are needed%s, %s are free, %s too few",
+		n.store, quantity.Bytes(n.bytes), spare, quantity.Bytes(n.free), quantity.Bytes(want-n.free))
 }
 
 // space returns the file system of the nearest folder above path, and how many

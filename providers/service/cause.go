@@ -22,6 +22,7 @@ const (
 	Port     Cause = "port"     // another program has it
 	Argument Cause = "argument" // it does not know one, or its value
 	Disk     Cause = "disk"     // it has no space left
+	Picture  Cause = "picture"  // the projector is of another model, or none
 )
 
 // causes are words of llama-server (b11669, and older ones) and ollama (0.9.6), the
@@ -36,9 +37,12 @@ var causes = []struct {
 	{Disk, regexp.MustCompile(`(\S+): no space left on device`), "its disk is full: "},
 	{Memory, regexp.MustCompile(`insufficient memory|failed to allocate|unable to allocate|bad_alloc|[Cc]annot allocate memory|out of memory|OutOfDeviceMemory`), "it got too little memory"},
 	{Gone, regexp.MustCompile(`failed to open GGUF file '([^']+)' \(No such file`), "a file of its model is not there: "},
+	{Picture, regexp.MustCompile(`(mismatch between text model \(n_embd = \d+\) and mmproj \(n_embd = \d+\))`), "its projector (mmproj) is of another model: "},
+	{Picture, regexp.MustCompile(`(CLIP cannot be used as main model)`), "its model is a projector (mmproj): "},
 	{TooNew, regexp.MustCompile(`unknown model architecture: '([^']+)'`), "this version of it does not know the model's architecture "},
-	{TooNew, regexp.MustCompile(`(file is version \d+ but this software only supports up to version \d+|tensor \S+ has invalid ggml type \d+|unknown pre-tokenizer type: \S+|wrong number of tensors.*|key not found in model: \S+|tensor \S+ not found|GGML_ASSERT\(.+\) failed)`), "this version of it does not know the model's format: "},
+	{TooNew, regexp.MustCompile(`(file is version \d+ but this software only supports up to version \d+|tensor \S+ has invalid ggml type \d+|unknown pre-tokenizer type: \S+|unknown (?:vision )?projector type:? \S+|wrong number of tensors.*|key not found in model: \S+|tensor \S+ not found|GGML_ASSERT\(.+\) failed)`), "this version of it does not know the model's format: "},
 	{Damaged, regexp.MustCompile(`(data is not within the file bounds|invalid magic|failed to read (?:header|tensor))`), "a file of its model is damaged: "},
+	{Picture, regexp.MustCompile(`failed to load multimodal model, '([^']+)'`), "it cannot load its projector (mmproj) "},
 }
 
 var killed = regexp.MustCompile(`(?i)^signal kill`)

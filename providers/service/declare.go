@@ -50,6 +50,7 @@ type Model struct {
 	SHA256  []string            // of each file; "" if it is not pinned
 	Context int64               // tokens that the model is made for; 0: unknown
 	Views   []reconcile.Address // through which ollama sees it
+	Unfit   string              // why no llama-server can serve it with what it loads beside it; "": it can, or that is unknown
 }
 
 // Declared is what services declare.
@@ -338,6 +339,9 @@ func (h Host) missing(s spec.Service) (why, fix string) {
 		}
 	}
 	for _, id := range ModelsOf(s) {
+		if m, ok := h.Models(id); ok && m.Unfit != "" && s.Kind != "ollama" {
+			return m.Unfit, ""
+		}
 		for _, id := range append([]string{id}, h.Spec.Model(id).Beside()...) {
 			if _, ok := h.Models(id); !ok {
 				return fmt.Sprintf("its model %s is not pinned", id), "; " + advice.ApplyLooks

@@ -19,11 +19,11 @@ func SlotFolder(state fsys.LogicalPath) fsys.LogicalPath { return state.Join("sl
 
 // keepSlots has the llama-server of u save its slots when it stops, and restore
 // them when it starts, in a folder for its model and its settings. A spec that
-// names a folder itself keeps it. launchd runs nothing beside a server, and a
-// server of several models does not keep them loaded.
+// names a folder itself keeps it. launchd runs nothing beside a server. A server of
+// several models gives the folder to each that it starts.
 func (h Host) keepSlots(u *unit, s spec.Service, inputs map[string]string) {
 	const option, variable = "--slot-save-path", "LLAMA_ARG_SLOT_SAVE_PATH"
-	if s.Kind != "llama-server" || s.Routes() || h.Self == "" || h.By == control.Launchd || slices.Contains(s.Args, option) || s.Env[variable] != "" {
+	if s.Kind != "llama-server" || h.Self == "" || h.By == control.Launchd || slices.Contains(s.Args, option) || s.Env[variable] != "" {
 		return
 	}
 	settings := map[string]string{"command": shell(u.argv)}
@@ -37,6 +37,11 @@ func (h Host) keepSlots(u *unit, s spec.Service, inputs map[string]string) {
 		u.env[keyVariable] = key.Text // as the arguments have it
 	}
 	words := func(action string, more ...string) []string {
+		if s.Routes() {
+			for _, id := range s.AllModels() {
+				more = append(more, "--model", id)
+			}
+		}
 		if h.Key != nil && key.File != "" {
 			more = append(more, "--key-file", key.File)
 		}

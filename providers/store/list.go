@@ -141,6 +141,19 @@ func Allocated(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
+// Space is how many more bytes of the disk a download of size bytes into part takes:
+// one that was interrupted keeps what it reserved.
+func Space(r fsys.Reader, part fsys.LogicalPath, size int64) int64 {
+	info, err := r.Lstat(part)
+	if err != nil {
+		return size
+	}
+	if st, ok := info.Sys().(*unix.Stat_t); ok {
+		return max(0, size-st.Blocks*512)
+	}
+	return max(0, size-info.Size())
+}
+
 // Path returns the files to hand to a server, the first shard first: the wanted
 // ones, otherwise the recorded ones. A missing file is an error.
 func Path(r fsys.Reader, dir fsys.LogicalPath, held []Held, id string) ([]fsys.LogicalPath, error) {

@@ -32,7 +32,16 @@ type Shape struct {
 	ExpertsActive int64 `json:"experts_active_bytes,omitempty"`
 	// Buffer is how many numbers a server holds at once for a token that it computes.
 	Buffer int64 `json:"buffer_values_per_token,omitempty"`
+	// Picture is the memory in which a projector computes the largest picture.
+	Picture int64 `json:"picture_bytes,omitempty"`
 }
+
+// ProjectorArch is the architecture of projectors (mmproj), whose Embedding is that of
+// the models that they show pictures.
+const ProjectorArch = "clip"
+
+// Projects reports whether s is of a projector.
+func (s *Shape) Projects() bool { return s != nil && s.Arch == ProjectorArch }
 
 // fields are the words of the text form, in order.
 func (s *Shape) fields() []struct {
@@ -48,7 +57,7 @@ func (s *Shape) fields() []struct {
 		{"windowed", &s.Windowed}, {"window", &s.Window}, {"window-key", &s.WindowKey}, {"window-value", &s.WindowValue},
 		{"recurrent", &s.Recurrent}, {"state", &s.State},
 		{"vocabulary", &s.Vocabulary}, {"embedding", &s.Embedding},
-		{"tensors", &s.TensorBytes}, {"experts", &s.ExpertsBytes}, {"active", &s.ExpertsActive}, {"buffer", &s.Buffer},
+		{"tensors", &s.TensorBytes}, {"experts", &s.ExpertsBytes}, {"active", &s.ExpertsActive}, {"buffer", &s.Buffer}, {"picture", &s.Picture},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -121,7 +122,7 @@ func synced(fetch func(url, path string) (sample, error)) func(url, path string)
 func (w *world) installed(all []way) []way {
 	var there []way
 	for _, way := range all {
-		if !strings.Contains(way.name, w.only) {
+		if !slices.ContainsFunc(strings.Split(w.only, ","), func(part string) bool { return strings.Contains(way.name, part) }) {
 			continue
 		}
 		missing := ""

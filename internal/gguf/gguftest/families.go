@@ -222,6 +222,12 @@ func Told(name, chat string) *Model {
 	return dense(name, "llama", f32, w, nil)
 }
 
+// Long is as small, and reads prompts as long as those of agents.
+func Long(chat string) *Model {
+	w := width{layers: 1, embedding: 32, feed: 32, heads: 1, cached: 1, head: 32, vocabulary: 512, context: 131072, tied: true, chat: chat}
+	return dense("long", "llama", f32, w, nil)
+}
+
 // Small are models that compute quickly and keep much of a conversation: one all of
 // it, one in windows.
 func Small() []*Model {

@@ -51,7 +51,7 @@ func (m *Model) Write(path string) error {
 	return os.Truncate(path, (int64(len(head))+31)/32*32+m.offset)
 }
 
-// Text, Number, Float, Flag, Numbers set a key; one that begins with a dot is the
+// Text, Number, Float, Flag, Numbers, Floats set a key; one that begins with a dot is the
 // architecture's.
 func (m *Model) Text(key, value string) {
 	m.key(key, 8)
@@ -75,6 +75,11 @@ func (m *Model) Flag(key string, on bool) {
 
 func (m *Model) Numbers(key string, ns []int32) {
 	m.array(key, 5, len(ns))
+	_ = binary.Write(&m.head, binary.LittleEndian, ns)
+}
+
+func (m *Model) Floats(key string, ns []float32) {
+	m.array(key, 6, len(ns))
 	_ = binary.Write(&m.head, binary.LittleEndian, ns)
 }
 

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -28,6 +29,38 @@ type Slots struct {
 	Port  int
 	Count int
 	Key   string // the server's API key; "": none
+
+	// Models are those of a server of several, which has Count slots for each that it
+	// has loaded; nil: the server has one model.
+	Models []string
+}
+
+// slot is one of them.
+type slot struct {
+	model string // "": the server's only one
+	index int
+}
+
+func (s Slots) all() (out []slot) {
+	models := s.Models
+	if models == nil {
+		models = []string{""}
+	}
+	for _, m := range models {
+		for i := range s.Count {
+			out = append(out, slot{m, i})
+		}
+	}
+	return out
+}
+
+// file is its name in Dir.
+func (s slot) file() string {
+	name := "slot-" + strconv.Itoa(s.index)
+	if s.model != "" {
+		name = s.model + "." + name
+	}
+	return name
 }
 
 // Limit is the most bytes that the slots of a service may take on disk.
@@ -50,17 +83,24 @@ func (s Slots) Prepare() error {
 	return os.Chmod(s.Dir, 0o700)
 }
 
-func file(i int) string { return "slot-" + strconv.Itoa(i) }
-
 // Save has the server write its slots, replaces what was saved before, and
-// removes what was saved with another model or other settings. It returns the
-// bytes that it keeps, at most Limit. A server that does not run is no error.
+// removes what was saved with another model or other settings, and of models that the
+// server has not loaded: a restart is to load no other. It returns the bytes that it
+// keeps, at most Limit. A server that does not run is no error.
 func (s Slots) Save(ctx context.Context) (kept int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	for i := range s.Count {
-		temp := file(i) + ".new"
-		n, serr := s.act(ctx, i, "save", temp)
+	loaded, err := s.loaded(ctx)
+	if errors.As(err, new(*net.OpError)) {
+		return 0, nil
+	}
+	for _, x := range s.all() {
+		if x.model != "" && !loaded[x.model] {
+			err = errors.Join(err, removed(filepath.Join(s.Dir, x.file())))
+			continue
+		}
+		temp := x.file() + ".new"
+		n, serr := s.act(ctx, x, "save", temp)
 		if errors.As(serr, new(*net.OpError)) {
 			return kept, nil
 		}
@@ -73,13 +113,39 @@ func (s Slots) Save(ctx context.Context) (kept int64, err error) {
 			err = errors.Join(err, serr, removed(at))
 			continue
 		}
-		if merr := errors.Join(os.Chmod(at, 0o600), os.Rename(at, filepath.Join(s.Dir, file(i)))); merr != nil {
+		if merr := errors.Join(os.Chmod(at, 0o600), os.Rename(at, filepath.Join(s.Dir, x.file()))); merr != nil {
 			err = errors.Join(err, merr)
 			continue
 		}
 		kept += size
 	}
 	return kept, errors.Join(err, s.dropOthers())
+}
+
+// loaded are the models that a server of several has in memory.
+func (s Slots) loaded(ctx context.Context) (map[string]bool, error) {
+	if s.Models == nil {
+		return nil, nil
+	}
+	resp, err := s.request(ctx, http.MethodGet, "/models", nil)
+	if err != nil {
+		return nil, fmt.Errorf("list the server's models: %w", err)
+	}
+	defer resp.Body.Close()
+	var list struct {
+		Data []struct {
+			ID     string
+			Status struct{ Value string }
+		}
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<24)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("list the server's models: %s: %w", resp.Status, err)
+	}
+	out := map[string]bool{}
+	for _, m := range list.Data {
+		out[m.ID] = m.Status.Value == "loaded"
+	}
+	return out, nil
 }
 
 // dropOthers removes what the service saved under other settings.
@@ -98,14 +164,13 @@ func (s Slots) dropOthers() error {
 func Forget(folder string) error { return os.RemoveAll(folder) }
 
 // Restore waits until the server has loaded its model, has it read its slots, and
-// returns their tokens. It removes a slot that the server refuses.
+// returns their tokens. A server of several models loads those that had slots when it
+// stopped. It removes a slot that the server refuses.
 func (s Slots) Restore(ctx context.Context) (tokens int, err error) {
-	var saved []int
-	for i := range s.Count {
-		if _, serr := os.Lstat(filepath.Join(s.Dir, file(i))); serr == nil {
-			saved = append(saved, i)
-		}
-	}
+	saved := slices.DeleteFunc(s.all(), func(x slot) bool {
+		_, err := os.Lstat(filepath.Join(s.Dir, x.file()))
+		return err != nil
+	})
 	if len(saved) == 0 {
 		return 0, nil
 	}
@@ -118,10 +183,10 @@ func (s Slots) Restore(ctx context.Context) (tokens int, err error) {
 		case <-time.After(every):
 		}
 	}
-	for _, i := range saved {
-		n, rerr := s.act(ctx, i, "restore", file(i))
+	for _, x := range saved {
+		n, rerr := s.act(ctx, x, "restore", x.file())
 		if errors.Is(rerr, errRefused) {
-			rerr = errors.Join(rerr, removed(filepath.Join(s.Dir, file(i))))
+			rerr = errors.Join(rerr, removed(filepath.Join(s.Dir, x.file())))
 		}
 		tokens += n
 		err = errors.Join(err, rerr)
@@ -166,26 +231,30 @@ func (s Slots) ready(ctx context.Context) bool {
 }
 
 // act saves or restores one slot, and returns how many tokens it has.
-func (s Slots) act(ctx context.Context, slot int, action, name string) (tokens int, err error) {
-	body, err := json.Marshal(map[string]string{"filename": name})
+func (s Slots) act(ctx context.Context, x slot, action, name string) (tokens int, err error) {
+	ask := map[string]string{"filename": name}
+	if x.model != "" {
+		ask["model"] = x.model
+	}
+	body, err := json.Marshal(ask)
 	if err != nil {
 		return 0, err
 	}
-	resp, err := s.request(ctx, http.MethodPost, "/slots/"+strconv.Itoa(slot)+"?action="+action, body)
+	resp, err := s.request(ctx, http.MethodPost, "/slots/"+strconv.Itoa(x.index)+"?action="+action, body)
 	if err != nil {
-		return 0, fmt.Errorf("%s slot %d: %w", action, slot, err)
+		return 0, fmt.Errorf("%s %s: %w", action, x.file(), err)
 	}
 	defer resp.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
 	if err != nil {
-		return 0, fmt.Errorf("%s slot %d: %w", action, slot, err)
+		return 0, fmt.Errorf("%s %s: %w", action, x.file(), err)
 	}
 	var answer struct {
 		Saved    int `json:"n_saved"`
 		Restored int `json:"n_restored"`
 	}
 	if resp.StatusCode != http.StatusOK || json.Unmarshal(said, &answer) != nil {
-		return 0, fmt.Errorf("%s slot %d: %w: %s: %.200s", action, slot, errRefused, resp.Status, said)
+		return 0, fmt.Errorf("%s %s: %w: %s: %.200s", action, x.file(), errRefused, resp.Status, said)
 	}
 	return answer.Saved + answer.Restored, nil
 }

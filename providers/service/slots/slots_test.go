@@ -129,3 +129,46 @@ func TestStoppedServerKeepsWhatWasSaved(t *testing.T) {
 		t.Error("it restores into a server that does not run")
 	}
 }
+
+// A server of several models is asked for what it has loaded alone: to ask for another
+// would load it. What that one had saved goes, as a restart would load it too.
+func TestRouterSavesLoadedModels(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "many", "now")
+	var asked []string
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"data":[{"id":"big","status":{"value":"loaded"}},{"id":"small","status":{"value":"unloaded"}},{"id":"of its cache"}]}`)
+	})
+	mux.HandleFunc("POST /slots/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var ask struct{ Filename, Model string }
+		if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, r.FormValue("action")+" "+ask.Model+" "+r.PathValue("id"))
+		if r.FormValue("action") == "save" {
+			if err := os.WriteFile(filepath.Join(dir, ask.Filename), []byte("x"), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		fmt.Fprint(w, `{"n_saved":1}`)
+	})
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	s := Slots{Dir: dir, Port: srv.Listener.Addr().(*net.TCPAddr).Port, Count: 2, Models: []string{"big", "small"}}
+	if err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "small.slot-0"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.Save(t.Context()); kept != 2 || err != nil {
+		t.Errorf("kept %d, error %v", kept, err)
+	}
+	if n, err := s.Restore(t.Context()); n != 2 || err != nil {
+		t.Errorf("restored %d, error %v", n, err)
+	}
+	if got, want := strings.Join(asked, ", "), "save big 0, save big 1, restore big 0, restore big 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

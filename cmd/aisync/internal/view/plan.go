@@ -165,13 +165,20 @@ func newPlan(ctx context.Context, w *stack.View, p *reconcile.Plan, ask stack.Re
 	v.Flagged = cli.OrEmpty(Flagged(ctx, w, p))
 	v.NotTrusted = cli.OrEmpty(w.NotTrusted(p))
 	if v.Summary.FetchBytes > 0 && w.Spec.Host != nil {
-		v.Disk = disk(w, v.Summary.FetchBytes)
+		var takes int64
+		for _, c := range p.Changes {
+			if c.Writes() {
+				takes += c.Before.Space
+			}
+		}
+		v.Disk = disk(w, takes)
 	}
 	return v
 }
 
-// disk returns the free space where the models go; nil where it is unknown.
-func disk(w *stack.View, fetch int64) *diskView {
+// disk returns the free space where the models go, before and after takes bytes more;
+// nil where it is unknown.
+func disk(w *stack.View, takes int64) *diskView {
 	store := w.Spec.Host.Store.Value
 	if store == "" {
 		store = "~"
@@ -191,7 +198,7 @@ func disk(w *stack.View, fetch int64) *diskView {
 		return nil
 	}
 	free := int64(s.Bavail) * int64(s.Bsize)
-	return &diskView{Path: store, Before: free, After: free - fetch}
+	return &diskView{Path: store, Before: free, After: free - takes}
 }
 
 // NewPlanText returns how to print plans of w; command is named in hints.

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"slices"
 	"strings"
 
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -21,13 +22,15 @@ type part struct {
 // memory both.
 func partsOf(n hosts.Need, v hosts.Verdict) []part {
 	kept := n.Prompts + n.Sequences*n.Checkpoints*n.Checkpoint
-	return []part{
+	all := []part{
 		{"weights", n.Weights, "#", "█", cli.Painter.Cyan},
 		{"cache", n.KV + n.State, "=", "█", cli.Painter.Green},
+		{"projector", n.Projector, "+", "▓", cli.Painter.Cyan},
 		{"compute", n.Compute, "-", "█", cli.Painter.Yellow},
 		{"old conversations", kept, "~", "▒", cli.Painter.Green},
 		{"room", max(0, v.Budget+v.MainBudget-n.Total-kept), ".", "░", cli.Painter.Dim},
 	}
+	return slices.DeleteFunc(all, func(x part) bool { return x.bytes <= 0 })
 }
 
 // mostColumns is the width of a bar, where no terminal is narrower.
@@ -45,7 +48,7 @@ func sayBar(a *cli.App, n hosts.Need, v hosts.Verdict) {
 	}
 }
 
-// bar draws parts in width columns; a part that is there has one at least. Beyond
+// bar draws parts in width columns; each has one at least. Beyond
 // the budget nothing is room.
 func bar(p cli.Painter, parts []part, width int) string {
 	var sum int64
@@ -58,9 +61,7 @@ func bar(p cli.Painter, parts []part, width int) string {
 	columns := make([]int, len(parts))
 	used, widest := 0, 0
 	for i, x := range parts {
-		if columns[i] = int(float64(width) * (float64(x.bytes) / float64(sum))); x.bytes > 0 && columns[i] == 0 {
-			columns[i] = 1
-		}
+		columns[i] = max(1, int(float64(width)*(float64(x.bytes)/float64(sum))))
 		used += columns[i]
 		if columns[i] > columns[widest] {
 			widest = i
@@ -78,9 +79,7 @@ func bar(p cli.Painter, parts []part, width int) string {
 func legend(p cli.Painter, parts []part) string {
 	var words []string
 	for _, x := range parts {
-		if x.bytes > 0 {
-			words = append(words, sign(p, x, 1)+" "+x.name+" "+quantity.Memory(x.bytes))
-		}
+		words = append(words, sign(p, x, 1)+" "+x.name+" "+quantity.Memory(x.bytes))
 	}
 	return strings.Join(words, "  ")
 }

@@ -173,12 +173,12 @@ func together(r *pin.Resolver, id string, tokens int64, f facts.Facts) *hosts.Ve
 	return &v
 }
 
-// missing returns how many bytes of q are not in the store.
+// missing returns how many bytes the store still takes for q.
 func missing(w *stack.View, q spec.Quant) int64 {
 	var n int64
 	for _, f := range q.Files {
 		if _, err := w.Reader.Lstat(store.Blob(w.ModelStore(), f.SHA256)); f.SHA256 == "" || err != nil {
-			n += f.Size
+			n += store.Space(w.Reader, store.Part(w.ModelStore(), f.SHA256), f.Size)
 		}
 	}
 	return n
@@ -230,7 +230,13 @@ func verdict(a *cli.App, v hosts.Verdict) string {
 }
 
 func needText(n hosts.Need) string {
+	if n.Context == 0 { // a projector
+		return fmt.Sprintf("weights %s, compute buffers %s", quantity.Memory(n.Weights), quantity.Memory(n.Compute))
+	}
 	text := fmt.Sprintf("weights %s, cache %s for %d tokens, compute buffers %s", quantity.Memory(n.Weights), quantity.Memory(n.KV+n.State), n.Context, quantity.Memory(n.Compute))
+	if n.Projector > 0 {
+		text += ", projector " + quantity.Memory(n.Projector)
+	}
 	if n.Estimated {
 		text += " (estimated from the size: no header available)"
 	}

@@ -23,7 +23,7 @@ import (
 // slotsCommand builds the hidden command that a service's definition runs beside
 // a llama-server. It speaks to the service's log.
 func slotsCommand(a *cli.App) *cobra.Command {
-	detach, keyFile := false, ""
+	detach, keyFile, models := false, "", []string(nil)
 	cmd := &cobra.Command{
 		Use:         "slots prepare|restore|save FOLDER PORT COUNT",
 		Short:       "keep what a llama-server has read over a restart",
@@ -39,7 +39,7 @@ func slotsCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return cli.Usagef("invalid number of slots %q", args[3])
 			}
-			s := slots.Slots{Dir: args[1], Port: port, Count: count, Key: a.Env.Get("LLAMA_API_KEY")}
+			s := slots.Slots{Dir: args[1], Port: port, Count: count, Key: a.Env.Get("LLAMA_API_KEY"), Models: models}
 			if key, err := os.ReadFile(keyFile); err == nil { // else the server could not start
 				s.Key = strings.TrimSpace(string(key))
 			}
@@ -54,6 +54,9 @@ func slotsCommand(a *cli.App) *cobra.Command {
 				return err
 			case "restore":
 				if detach {
+					for _, m := range models {
+						args = append(args, "--model", m)
+					}
 					return detached(append(args, "--key-file", keyFile))
 				}
 				tokens, err := s.Restore(cmd.Context())
@@ -67,6 +70,7 @@ func slotsCommand(a *cli.App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&detach, "detach", false, "return at once, and go on in the background")
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "file with the server's key")
+	cmd.Flags().StringArrayVar(&models, "model", nil, "a model of a server of several")
 	return cmd
 }
 

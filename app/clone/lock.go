@@ -1,0 +1,191 @@
+package clone
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/internal/versions"
+	"aisync.dev/aisync/reconcile"
+)
+
+// lockName is the file of pins. aisync writes it, so its lines are merged by what they
+// pin and not by where they stand.
+const lockName = "aisync.lock"
+
+type pinKey struct{ kind, name, host string }
+
+func pinsOf(text []byte) (map[pinKey]map[string]string, error) {
+	out := map[pinKey]map[string]string{}
+	if len(text) == 0 {
+		return out, nil
+	}
+	l, err := reconcile.ParseLock(lockName, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range l.Pins() {
+		out[pinKey{p.Kind, p.Name, p.Host}] = p.Values
+	}
+	return out, nil
+}
+
+// Pins compares the locks of two folders.
+func Pins(from, to string) ([]pin.Change, error) {
+	var sides [2]map[pinKey]map[string]string
+	for i, dir := range []string{from, to} {
+		text, err := os.ReadFile(filepath.Join(dir, lockName))
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		if sides[i], err = pinsOf(text); err != nil {
+			return nil, err
+		}
+	}
+	var list []pin.Change
+	for _, k := range keysOf(sides[0], sides[1]) {
+		if !maps.Equal(sides[0][k], sides[1][k]) {
+			list = append(list, pin.Change{Old: k.pin(sides[0][k]), New: k.pin(sides[1][k])})
+		}
+	}
+	return list, nil
+}
+
+// pin is the pin with values; the zero pin where there are none.
+func (k pinKey) pin(values map[string]string) reconcile.Pin {
+	if values == nil {
+		return reconcile.Pin{}
+	}
+	return reconcile.Pin{Kind: k.kind, Name: k.name, Host: k.host, Values: values}
+}
+
+func keysOf(sides ...map[pinKey]map[string]string) []pinKey {
+	var keys []pinKey
+	for _, s := range sides {
+		for k := range s {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b pinKey) int {
+		return strings.Compare(a.kind+"\x00"+a.name+"\x00"+a.host, b.kind+"\x00"+b.name+"\x00"+b.host)
+	})
+	return slices.Compact(keys)
+}
+
+// mergeLocks merges two locks with a common ancestor. A pin that both sides moved to
+// different values is in both, and has no text.
+func mergeLocks(base, here, there []byte) (text []byte, both []Both, err error) {
+	var sides [3]map[pinKey]map[string]string
+	for i, t := range [][]byte{base, here, there} {
+		if sides[i], err = pinsOf(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	out := &reconcile.Lock{}
+	for _, k := range keysOf(sides[:]...) {
+		was, ours, theirs := sides[0][k], sides[1][k], sides[2][k]
+		switch {
+		case maps.Equal(ours, theirs), maps.Equal(theirs, was):
+		case maps.Equal(ours, was):
+			ours = theirs
+		case k.kind == "catalog" || k.kind == "aisync": // of the aisync that wrote the lock: the newer one's
+			if newer(theirs, ours) {
+				ours = theirs
+			}
+		default:
+			both = append(both, Both{File: lockName, Here: pinText(k, ours), There: pinText(k, theirs)})
+		}
+		if ours != nil {
+			out.SetPin(k.pin(ours))
+		}
+	}
+	return out.Bytes(), both, nil
+}
+
+// newer reports whether a names a newer aisync than b. A catalog has no order.
+func newer(a, b map[string]string) bool {
+	return versions.Compare(a["version"], b["version"]) >= 0
+}
+
+func pinText(k pinKey, values map[string]string) string {
+	return k.kind + " " + k.name + " at " + valueText(values)
+}
+
+// valueText is what a pin names, in a few characters.
+func valueText(values map[string]string) string {
+	for _, name := range []string{"commit", "version", "quant", "tree", "sha256", "digest"} {
+		if v := values[name]; v != "" {
+			v = strings.TrimPrefix(v, "sha256:")
+			if len(v) >= 40 {
+				v = v[:12]
+			}
+			return v
+		}
+	}
+	if len(values) == 0 {
+		return "none"
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		all = append(all, name+" "+values[name])
+	}
+	return strings.Join(all, ", ")
+}
+
+// mergeLock resolves the conflict of the lock in the work tree, or lists the pins that
+// both sides moved.
+func (r *Result) mergeLock(ctx context.Context) error {
+	var sides [3][]byte
+	for i := range sides {
+		text, err := r.run(ctx, "show", fmt.Sprintf(":%d:%s", i+1, lockName))
+		if err != nil && i > 0 { // both sides may have added it
+			return err
+		}
+		sides[i] = []byte(text)
+	}
+	text, both, err := mergeLocks(sides[0], sides[1], sides[2])
+	if err != nil {
+		return err
+	}
+	if r.Both = append(r.Both, both...); len(both) > 0 {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(r.Dir, lockName), text, 0o644); err != nil {
+		return err
+	}
+	_, err = r.run(ctx, "add", "--", lockName)
+	return err
+}
+
+// editedLock merges a lock whose edits are not committed with that of the result.
+func (r *Result) editedLock(ctx context.Context) error {
+	at := filepath.Join(r.Dir, lockName)
+	here, err := os.ReadFile(filepath.Join(r.clone.Dir, lockName))
+	if err != nil {
+		return err
+	}
+	base := ""
+	if r.carried {
+		if base, err = r.run(ctx, "show", r.head+":"+lockName); err != nil {
+			return err
+		}
+	}
+	there, err := os.ReadFile(at)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	text, both, err := mergeLocks([]byte(base), here, there)
+	if err != nil {
+		return err
+	}
+	if r.Both = append(r.Both, both...); len(both) > 0 {
+		return nil
+	}
+	r.lock = text
+	return os.WriteFile(at, text, 0o644)
+}

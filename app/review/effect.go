@@ -8,6 +8,7 @@ import (
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/bundle/items"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Effect is something that a program or git does, or may run, because of an item.
@@ -43,6 +44,23 @@ func Effects(list []*items.Item) []Effect {
 				}
 			}
 		}
+	}
+	return out
+}
+
+// OfServers returns what programs start or reach because of the MCP servers of a
+// spec.
+func OfServers(list []spec.MCPServer) []Effect {
+	out := []Effect{}
+	for _, s := range list {
+		does := "runs " + strings.Join(append([]string{s.Command}, s.Args...), " ")
+		switch {
+		case s.Disabled:
+			continue
+		case s.URL != "":
+			does = "is reached at " + s.URL
+		}
+		out = append(out, Effect{Kind: "MCP server", Name: s.Name, Does: does})
 	}
 	return out
 }

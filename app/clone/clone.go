@@ -79,6 +79,12 @@ func (c *Clone) line(ctx context.Context, args ...string) (string, error) {
 // dial runs git in dir with a network. A server that sends nothing for a minute is
 // given up.
 func dial(ctx context.Context, o Options, dir string, settings []gitrepo.Setting, args ...string) error {
+	_, err := dialed(ctx, o, dir, settings, args...)
+	return err
+}
+
+// dialed is dial for a command that prints something.
+func dialed(ctx context.Context, o Options, dir string, settings []gitrepo.Setting, args ...string) (string, error) {
 	run := gitrepo.Dial
 	if o.Terminal {
 		run = gitrepo.DialAsking
@@ -86,8 +92,7 @@ func dial(ctx context.Context, o Options, dir string, settings []gitrepo.Setting
 	settings = append([]gitrepo.Setting{{Key: "http.lowSpeedLimit", Value: "1"}, {Key: "http.lowSpeedTime", Value: "60"}}, settings...)
 	cmd := run(ctx, o.Env, gitrepo.Place{Dir: dir}, settings, args...)
 	cmd.WaitDelay = 2 * time.Second
-	_, err := output(cmd, args[0])
-	return err
+	return output(cmd, args[0])
 }
 
 // output runs cmd; its error has what git said.

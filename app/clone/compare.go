@@ -153,6 +153,18 @@ func (c *Clone) commits(ctx context.Context, which string) ([]Commit, error) {
 	return list, nil
 }
 
+// Newest asks the remote which commit its branch is at, and whether the clone has it.
+// It fetches nothing and writes nothing.
+func (c *Clone) Newest(ctx context.Context, u Upstream) (id string, has bool, err error) {
+	out, err := dialed(ctx, c.Options, c.Dir, c.settings, "ls-remote", "--exit-code", u.Remote, "refs/heads/"+u.Branch)
+	if err != nil {
+		return "", false, err
+	}
+	id, _, _ = strings.Cut(out, "\t")
+	_, err = c.line(ctx, "merge-base", "--is-ancestor", id, "HEAD") // fails for a commit that is not here
+	return id, err == nil, ctx.Err()
+}
+
 // Last returns the last commit here.
 func (c *Clone) Last(ctx context.Context) (Commit, error) {
 	list, err := c.commits(ctx, "-1")

@@ -12,6 +12,7 @@ import (
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/review"
 	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
@@ -63,8 +64,7 @@ func follow(ctx context.Context, a *cli.App, f flags, mode cli.DiffMode) (*specM
 		return nil, err
 	}
 	defer s.Release()
-	p := s.Places
-	c, err := clone.Open(ctx, p.Config, clone.Options{Env: a.Env.List(), Terminal: a.Terminal(), Named: p.Configured, Chown: p.Chown, UID: p.UID, GID: p.GID})
+	c, err := openClone(ctx, a, s.Places)
 	wanted := f.spec || f.push
 	switch {
 	case errors.Is(err, clone.ErrNone) && !wanted:
@@ -90,6 +90,11 @@ func follow(ctx context.Context, a *cli.App, f flags, mode cli.DiffMode) (*specM
 		return nil, nil
 	}
 	return w.follow(ctx, up)
+}
+
+// openClone opens the clone in the folder of the host specs.
+func openClone(ctx context.Context, a *cli.App, p place.Places) (*clone.Clone, error) {
+	return clone.Open(ctx, p.Config, clone.Options{Env: a.Env.List(), Terminal: a.Terminal(), Named: p.Configured, Chown: p.Chown, UID: p.UID, GID: p.GID})
 }
 
 // short is the clone's folder as a person would type it.

@@ -93,6 +93,13 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func allow(string) error { return nil }
 
 // A server that refuses a token is named as such, and neither token nor half a clone
@@ -105,6 +112,7 @@ func TestMakeWithWrongToken(t *testing.T) {
 	defer s.Close()
 	top := t.TempDir()
 	dir := filepath.Join(top, "config", "aisync")
+	mkdir(t, filepath.Dir(dir))
 	url := strings.Replace(s.URL, "http://", "http://me:hunter2@", 1) + "/machines.git"
 	_, err := Make(context.Background(), Source{URL: url}, dir, Options{Env: env(top)}, allow)
 	if err == nil || !Denied(err) || strings.Contains(err.Error(), "hunter2") {
@@ -129,6 +137,7 @@ func TestFollowOverGitDaemon(t *testing.T) {
 	ctx := context.Background()
 	url := daemon(t, served) + "/machines.git"
 	dir := filepath.Join(top, "config", "aisync")
+	mkdir(t, filepath.Dir(dir))
 	made, err := Make(ctx, Source{URL: url}, dir, Options{Env: env(top)}, allow)
 	if err != nil || !made.New {
 		t.Fatal(made, err)
@@ -231,9 +240,7 @@ func TestTakeKeepsUncommittedPins(t *testing.T) {
 	git(t, work, "push", "-q", "origin", "HEAD:main")
 	ctx := context.Background()
 	dir := filepath.Join(top, "config", "aisync")
-	if err := os.MkdirAll(filepath.Join(top, "config", scratchName+"killed", "x"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mkdir(t, filepath.Join(top, "config", scratchName+"killed", "x"))
 	made, err := Make(ctx, Source{URL: bare}, dir, Options{Env: env(top)}, allow)
 	if err != nil {
 		t.Fatal(err)

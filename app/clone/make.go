@@ -45,7 +45,7 @@ type Made struct {
 // Make makes dir a clone of s, or returns the clone of s that is there. check sees the
 // new clone's folder before it becomes dir; on an error nothing is left of it. Specs
 // that are in dir stay; if the repository lacks one of them, or has another text for
-// it, the error is an OtherError.
+// it, the error is an OtherError. The folder around dir must exist.
 func Make(ctx context.Context, s Source, dir string, o Options, check func(dir string) error) (*Made, error) {
 	if c, err := Open(ctx, dir, o); err == nil {
 		origin, err := c.line(ctx, "config", "--get", "remote.origin.url")
@@ -57,9 +57,6 @@ func Make(ctx context.Context, s Source, dir string, o Options, check func(dir s
 		}
 		return &Made{Clone: c}, nil
 	} else if !errors.Is(err, ErrNone) {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
 	sweep(dir)

@@ -115,6 +115,11 @@ func (s *initializer) cloneHosts(ctx context.Context, src string, from clone.Sou
 		return err
 	}
 	defer held.Release()
+	if !p.Configured { // a folder named by --config is there
+		if _, err := held.FS.MkdirAll(p.ConfigHome.Dir(), 0o755); err != nil {
+			return err
+		}
+	}
 	options := clone.Options{Env: s.Env.List(), Terminal: s.Terminal(), Named: p.Configured, Chown: p.Chown, UID: p.UID, GID: p.GID}
 	made, err := clone.Make(ctx, from, p.Config, options, func(dir string) error { return hasSpec(shown, dir) })
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 func commands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
 		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, showCommand,
-		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand,
+		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand, apply.ConvergeCommand,
 		models.Command, runtimes.Command, runtimes.ContextCommand, servicesCommand,
 		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,

@@ -18,10 +18,11 @@ import (
 // pin and not by where they stand.
 const lockName = "aisync.lock"
 
-type pinKey struct{ kind, name, host string }
+// pins are the pins of a lock, by what they pin.
+type pins map[string]reconcile.Pin
 
-func pinsOf(text []byte) (map[pinKey]map[string]string, error) {
-	out := map[pinKey]map[string]string{}
+func pinsOf(text []byte) (pins, error) {
+	out := pins{}
 	if len(text) == 0 {
 		return out, nil
 	}
@@ -30,14 +31,14 @@ func pinsOf(text []byte) (map[pinKey]map[string]string, error) {
 		return nil, err
 	}
 	for _, p := range l.Pins() {
-		out[pinKey{p.Kind, p.Name, p.Host}] = p.Values
+		out[p.Kind+"\x00"+p.Name+"\x00"+p.Host] = p
 	}
 	return out, nil
 }
 
 // Pins compares the locks of two folders.
 func Pins(from, to string) ([]pin.Change, error) {
-	var sides [2]map[pinKey]map[string]string
+	var sides [2]pins
 	for i, dir := range []string{from, to} {
 		text, err := os.ReadFile(filepath.Join(dir, lockName))
 		if err != nil && !os.IsNotExist(err) {
@@ -49,38 +50,29 @@ func Pins(from, to string) ([]pin.Change, error) {
 	}
 	var list []pin.Change
 	for _, k := range keysOf(sides[0], sides[1]) {
-		if !maps.Equal(sides[0][k], sides[1][k]) {
-			list = append(list, pin.Change{Old: k.pin(sides[0][k]), New: k.pin(sides[1][k])})
+		if from, to := sides[0][k], sides[1][k]; !maps.Equal(from.Values, to.Values) {
+			list = append(list, pin.Change{Old: from, New: to})
 		}
 	}
 	return list, nil
 }
 
-// pin is the pin with values; the zero pin where there are none.
-func (k pinKey) pin(values map[string]string) reconcile.Pin {
-	if values == nil {
-		return reconcile.Pin{}
-	}
-	return reconcile.Pin{Kind: k.kind, Name: k.name, Host: k.host, Values: values}
-}
-
-func keysOf(sides ...map[pinKey]map[string]string) []pinKey {
-	var keys []pinKey
+// keysOf returns what any of sides pins, sorted.
+func keysOf(sides ...pins) []string {
+	var keys []string
 	for _, s := range sides {
 		for k := range s {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(a, b pinKey) int {
-		return strings.Compare(a.kind+"\x00"+a.name+"\x00"+a.host, b.kind+"\x00"+b.name+"\x00"+b.host)
-	})
+	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
 // mergeLocks merges two locks with a common ancestor. A pin that both sides moved to
 // different values is in both, and has no text.
 func mergeLocks(base, here, there []byte) (text []byte, both []Both, err error) {
-	var sides [3]map[pinKey]map[string]string
+	var sides [3]pins
 	for i, t := range [][]byte{base, here, there} {
 		if sides[i], err = pinsOf(t); err != nil {
 			return nil, nil, err
@@ -90,18 +82,22 @@ func mergeLocks(base, here, there []byte) (text []byte, both []Both, err error) 
 	for _, k := range keysOf(sides[:]...) {
 		was, ours, theirs := sides[0][k], sides[1][k], sides[2][k]
 		switch {
-		case maps.Equal(ours, theirs), maps.Equal(theirs, was):
-		case maps.Equal(ours, was):
+		case maps.Equal(ours.Values, theirs.Values), maps.Equal(theirs.Values, was.Values):
+		case maps.Equal(ours.Values, was.Values):
 			ours = theirs
-		case k.kind == "catalog" || k.kind == "aisync": // of the aisync that wrote the lock: the newer one's
-			if newer(theirs, ours) {
+		case ours.Kind == "catalog" || ours.Kind == "aisync": // of the aisync that wrote the lock: the newer one's
+			if newer(theirs.Values, ours.Values) {
 				ours = theirs
 			}
 		default:
-			both = append(both, Both{File: lockName, Here: pinText(k, ours), There: pinText(k, theirs)})
+			what := ours
+			if what.Kind == "" {
+				what = theirs
+			}
+			both = append(both, Both{File: lockName, Here: pinText(what, ours.Values), There: pinText(what, theirs.Values)})
 		}
-		if ours != nil {
-			out.SetPin(k.pin(ours))
+		if ours.Kind != "" {
+			out.SetPin(ours)
 		}
 	}
 	return out.Bytes(), both, nil
@@ -112,8 +108,8 @@ func newer(a, b map[string]string) bool {
 	return versions.Compare(a["version"], b["version"]) >= 0
 }
 
-func pinText(k pinKey, values map[string]string) string {
-	return k.kind + " " + k.name + " at " + valueText(values)
+func pinText(p reconcile.Pin, values map[string]string) string {
+	return p.Kind + " " + p.Name + " at " + valueText(values)
 }
 
 // valueText is what a pin names, in a few characters.

@@ -157,6 +157,9 @@ func Denied(err error) bool {
 	return said(err, "Authentication failed", "could not read Username", "could not read Password", "Permission denied", "HTTP 403", "error: 403", "error: 401", "Invalid username or token")
 }
 
+// Nameless reports whether git does not know who commits.
+func Nameless(err error) bool { return said(err, "tell me who you are", "empty ident name") }
+
 // login matches name and password in a URL.
 var login = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/@\s']*:[^/@\s']*@`)
 

@@ -274,3 +274,94 @@ func TestTakeKeepsUncommittedPins(t *testing.T) {
 		t.Errorf("the clone is at %q", got)
 	}
 }
+
+// A commit may turn a folder into a link out of the repository: what is not committed
+// in that folder here is not written there, nor removed there.
+func TestMergeFollowsNoLinkOut(t *testing.T) {
+	top := t.TempDir()
+	work, bare, outside := filepath.Join(top, "work"), filepath.Join(top, "machines.git"), filepath.Join(top, "outside")
+	mkdir(t, outside)
+	put(t, outside, "own.md", "outside\n")
+	git(t, top, "init", "-q", "--bare", bare)
+	git(t, top, "clone", "-q", bare, work)
+	put(t, work, "a.cue", "package aisync\n")
+	mkdir(t, filepath.Join(work, "bundle"))
+	put(t, filepath.Join(work, "bundle"), "x.md", "1\n")
+	git(t, work, "add", ".")
+	git(t, work, "commit", "-q", "-m", "one")
+	git(t, work, "push", "-q", "origin", "HEAD:main")
+	ctx := context.Background()
+	mkdir(t, filepath.Join(top, "config"))
+	dir := filepath.Join(top, "config", "aisync")
+	made, err := Make(ctx, Source{URL: bare}, dir, Options{Env: env(top)}, allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "bundle"), "own.md", "here\n")
+	git(t, work, "rm", "-q", "-r", "bundle")
+	if err := os.Symlink(outside, filepath.Join(work, "bundle")); err != nil {
+		t.Fatal(err)
+	}
+	git(t, work, "add", ".")
+	git(t, work, "commit", "-q", "-m", "a link")
+	git(t, work, "push", "-q", "origin", "HEAD:main")
+	c := made.Clone
+	up, _, err := c.Follows(ctx)
+	if err := errors.Join(err, c.Fetch(ctx, up)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := c.Compare(ctx, up)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Merge(ctx, up, st); err == nil {
+		t.Error("the link was followed")
+	}
+	for file, want := range map[string]string{filepath.Join(outside, "own.md"): "outside\n", filepath.Join(dir, "bundle", "own.md"): "here\n", filepath.Join(dir, "bundle", "x.md"): "1\n"} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", file, text, err)
+		}
+	}
+	if left, _ := os.ReadDir(filepath.Dir(dir)); len(left) != 1 {
+		t.Errorf("beside the clone there is %v", left)
+	}
+}
+
+// A merge needs a name; without one nothing moves, and the error says so.
+func TestMergeWithoutName(t *testing.T) {
+	top := t.TempDir()
+	work, bare := filepath.Join(top, "work"), filepath.Join(top, "machines.git")
+	git(t, top, "init", "-q", "--bare", bare)
+	git(t, top, "clone", "-q", bare, work)
+	put(t, work, "a.cue", "package aisync\n")
+	git(t, work, "add", ".")
+	git(t, work, "commit", "-q", "-m", "one")
+	git(t, work, "push", "-q", "origin", "HEAD:main")
+	mkdir(t, filepath.Join(top, "config"))
+	dir := filepath.Join(top, "config", "aisync")
+	ctx := context.Background()
+	nobody := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + top, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.useConfigOnly", "GIT_CONFIG_VALUE_0=true"}
+	made, err := Make(ctx, Source{URL: bare}, dir, Options{Env: nobody}, allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "here")
+	git(t, work, "commit", "-q", "--allow-empty", "-m", "there")
+	git(t, work, "push", "-q", "origin", "HEAD:main")
+	c := made.Clone
+	up, _, err := c.Follows(ctx)
+	if err := errors.Join(err, c.Fetch(ctx, up)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := c.Compare(ctx, up)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := git(t, dir, "rev-parse", "HEAD")
+	if _, err := c.Merge(ctx, up, st); !Nameless(err) {
+		t.Errorf("error %v", err)
+	}
+	if now := git(t, dir, "rev-parse", "HEAD"); now != before {
+		t.Error("the clone moved")
+	}
+}

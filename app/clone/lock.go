@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/reconcile"
 )
@@ -151,7 +152,7 @@ func (r *Result) mergeLock(ctx context.Context) error {
 	if r.Both = append(r.Both, both...); len(both) > 0 {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(r.Dir, lockName), text, 0o644); err != nil {
+	if err := writeLock(r.Dir, text); err != nil {
 		return err
 	}
 	_, err = r.run(ctx, "add", "--", lockName)
@@ -159,8 +160,7 @@ func (r *Result) mergeLock(ctx context.Context) error {
 }
 
 // editedLock merges a lock whose edits are not committed with that of the result.
-func (r *Result) editedLock(ctx context.Context) error {
-	at := filepath.Join(r.Dir, lockName)
+func (r *Result) editedLock(ctx context.Context, tree *os.Root) error {
 	here, err := os.ReadFile(filepath.Join(r.clone.Dir, lockName))
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (r *Result) editedLock(ctx context.Context) error {
 			return err
 		}
 	}
-	there, err := os.ReadFile(at)
+	there, err := tree.ReadFile(lockName)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
@@ -183,5 +183,10 @@ func (r *Result) editedLock(ctx context.Context) error {
 		return nil
 	}
 	r.lock = text
-	return os.WriteFile(at, text, 0o644)
+	return writeLock(r.Dir, text)
+}
+
+// writeLock replaces the lock in dir. A link is replaced, and not followed.
+func writeLock(dir string, text []byte) error {
+	return atomicfile.Write(filepath.Join(dir, lockName), text, atomicfile.Options{Mode: 0o644})
 }

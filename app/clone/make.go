@@ -159,8 +159,13 @@ func into(fresh, dir string) (kept []string, err error) {
 		case rel == ".git":
 			return fs.SkipDir
 		}
-		if _, err := os.Lstat(to); err == nil {
-			if !d.IsDir() && !sameFile(p, to) {
+		if info, err := os.Lstat(to); err == nil {
+			switch {
+			case d.IsDir() && info.IsDir():
+			case d.IsDir(): // such as a link of the person's
+				kept = append(kept, rel)
+				return fs.SkipDir
+			case !sameFile(p, to):
 				kept = append(kept, rel)
 			}
 			return nil

@@ -189,55 +189,55 @@ func (r *Result) conflicts(file string) error {
 }
 
 // overlay brings the edits that are not committed into the work tree, so that it has
-// what the clone's folder would have, or lists those that the commits change too.
+// what the clone's folder would have, or lists those that the commits change too. It
+// writes through no link out of the work tree, which the commits may hold.
 func (r *Result) overlay(ctx context.Context, s *Standing) error {
+	tree, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
 	for _, e := range s.Edits {
-		if e.File == lockName && (e.State == "changed" || e.State == "new") && slices.Contains(r.files, lockName) {
+		switch {
+		case e.File == lockName && (e.State == "changed" || e.State == "new") && slices.Contains(r.files, lockName):
 			r.carried = e.State == "changed"
-			if err := r.editedLock(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if slices.Contains(r.files, e.File) {
+			err = r.editedLock(ctx, tree)
+		case slices.Contains(r.files, e.File):
 			r.Both = append(r.Both, Both{File: e.File, Here: e.State + ", not committed", There: "changed"})
-			continue
+		default:
+			if err = tree.RemoveAll(e.File); err == nil && e.State != "deleted" {
+				err = copyInto(tree, e.File, filepath.Join(r.clone.Dir, e.File))
+			}
 		}
-		to := filepath.Join(r.Dir, e.File)
-		if err := os.RemoveAll(to); err != nil {
-			return err
-		}
-		if e.State == "deleted" {
-			continue
-		}
-		from := filepath.Join(r.clone.Dir, e.File)
-		info, err := os.Lstat(from)
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	}
+	return nil
+}
+
+// copyInto copies a file or a link. What is neither, such as a socket, is left out.
+func copyInto(tree *os.Root, name, from string) error {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if err := tree.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	switch {
+	case info.Mode()&os.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
 			return err
 		}
-		if info.Mode()&os.ModeSymlink != 0 {
-			target, err := os.Readlink(from)
-			if err == nil {
-				err = os.Symlink(target, to)
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if !info.Mode().IsRegular() {
-			continue
-		}
+		return tree.Symlink(target, name)
+	case info.Mode().IsRegular():
 		text, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(to, text, info.Mode().Perm())
-		}
 		if err != nil {
 			return err
 		}
+		return tree.WriteFile(name, text, info.Mode().Perm())
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (r *Result) Take(ctx context.Context) error {
 		if err == nil {
 			edited = r.lock
 		}
-		err = errors.Join(err, os.WriteFile(lock, edited, 0o644))
+		err = errors.Join(err, writeLock(c.Dir, edited))
 	}
 	return errors.Join(err, c.give(c.Dir))
 }

@@ -177,7 +177,12 @@ func (w *follower) refuse(st *clone.Standing, m *specMove) error {
 func (w *follower) take(ctx context.Context, up clone.Upstream, st *clone.Standing, m *specMove) error {
 	r, err := w.clone.Merge(ctx, up, st)
 	if err != nil {
-		return fmt.Errorf("merge %s: %w; the spec here stays as it is", up.Name(), err)
+		nameless := clone.Nameless(err)
+		err = fmt.Errorf("merge %s: %w; the spec here stays as it is", up.Name(), err)
+		if nameless {
+			return advice.Command(err, "git config --global user.name NAME && git config --global user.email ADDRESS")
+		}
+		return err
 	}
 	defer r.Close()
 	m.Both = append(m.Both, r.Both...)

@@ -20,6 +20,7 @@ import (
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/environ"
+	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
@@ -57,6 +58,9 @@ func (s *initializer) hostsFrom(ctx context.Context, src string) error {
 		return fmt.Errorf("--from %s: no *.cue files", src)
 	}
 	s.next = "relative sources in them now start at " + s.places.Config + "; check them, then: aisync validate"
+	if gitrepo.IsTop(dir) {
+		s.next += "; this is a copy: to follow the repository there, run: aisync init --from " + shellquote.Terminal("git::file://"+dir)
+	}
 	return s.copyHosts(files)
 }
 

@@ -10,8 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"aisync.dev/aisync/app/review"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/internal/atomicfile"
 	"aisync.dev/aisync/internal/environ"
@@ -29,6 +31,12 @@ type As struct {
 	Host          string            `json:"host,omitempty"`
 	Facts         string            `json:"facts,omitempty"`
 	Env           map[string]string `json:"env"`
+	Effects       []review.Effect   `json:"effects"` // what the spec had programs do
+}
+
+// New returns those of now that the spec did not have at that apply.
+func (a *As) New(now []review.Effect) []review.Effect {
+	return slices.DeleteFunc(slices.Clone(now), func(e review.Effect) bool { return slices.Contains(a.Effects, e) })
 }
 
 // kept are the variables of As besides those that move programs' folders. No secret

@@ -1,12 +1,14 @@
 package review
 
 import (
+	"context"
 	"os"
 	"strings"
 
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/bundle/items"
+	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -48,9 +50,24 @@ func Effects(list []*items.Item) []Effect {
 	return out
 }
 
-// OfServers returns what programs start or reach because of the MCP servers of a
+// OfHost returns what programs do because of the servers and bundles of y.Host. A
+// bundle that cannot be read has none.
+func OfHost(ctx context.Context, y yield.Spec) []Effect {
+	if y.Host == nil {
+		return []Effect{}
+	}
+	out := ofServers(y.Host.MCP)
+	for _, b := range y.Host.Bundles {
+		if parts, _, err := y.Taken(ctx, b.Name); err == nil {
+			out = append(out, Effects(items.Of(parts...))...)
+		}
+	}
+	return out
+}
+
+// ofServers returns what programs start or reach because of the MCP servers of a
 // spec.
-func OfServers(list []spec.MCPServer) []Effect {
+func ofServers(list []spec.MCPServer) []Effect {
 	out := []Effect{}
 	for _, s := range list {
 		does := "runs " + strings.Join(append([]string{s.Command}, s.Args...), " ")

@@ -16,11 +16,15 @@ import (
 	"aisync.dev/aisync/app/clone"
 	"aisync.dev/aisync/app/converge"
 	"aisync.dev/aisync/app/meaning"
+	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/app/review"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/advice"
+	"aisync.dev/aisync/internal/bundle"
+	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/providers/service/control"
@@ -36,8 +40,9 @@ func ConvergeCommand(a *cli.App) *cobra.Command {
 		Short: "apply what needs no decision, as the timer does, and report the rest",
 		Long: `Applies the host's spec as far as nobody must decide anything: it overwrites no
 edit and nothing that was there before, and writes no flagged text that you have
-not accepted. What waits for you is in its report, which aisync status and --last
-show. It asks nothing, fetches no newer spec and leaves projects alone. Where the
+not accepted. If the spec or a bundle has something new that programs would run, call
+or may do, nothing is applied before your next aisync apply. What waits for you is in
+its report, which aisync status and --last show. It asks nothing, fetches no newer spec and leaves projects alone. Where the
 spec's folder is a git clone, changes that follow from edits that are not committed
 wait as well.
 
@@ -87,7 +92,7 @@ func convergeAgain(ctx context.Context, a *cli.App, every time.Duration) error {
 
 // convergeOnce runs once, unless failures have put that off.
 func convergeOnce(ctx context.Context, a *cli.App, now bool) error {
-	p, err := likeLastApply(a)
+	p, as, err := likeLastApply(a)
 	if err != nil {
 		return err
 	}
@@ -110,7 +115,7 @@ func convergeOnce(ctx context.Context, a *cli.App, now bool) error {
 	}
 	r := &converge.Report{Began: time.Now(), Changed: []string{}, Waiting: []converge.Waiting{}, Failed: []string{}}
 	if err == nil {
-		err = convergeHost(ctx, a, r)
+		err = convergeHost(ctx, a, as, r)
 	}
 	var code cli.ExitWith // what it stands for was reported
 	switch {
@@ -134,22 +139,22 @@ func convergeOnce(ctx context.Context, a *cli.App, now bool) error {
 }
 
 // likeLastApply gives a the environment and the flags of the person's last apply.
-func likeLastApply(a *cli.App) (place.Places, error) {
+func likeLastApply(a *cli.App) (place.Places, *converge.As, error) {
 	p, err := a.HostPlaces()
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	as, err := converge.ReadAs(p)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	if as == nil {
-		return p, advice.Command(errors.New("you have not applied this spec here yet, so nothing is applied unattended"), "aisync apply")
+		return p, nil, advice.Command(errors.New("you have not applied this spec here yet, so nothing is applied unattended"), "aisync apply")
 	}
 	for name, value := range as.Env {
 		a.Env[name] = value
 		if err := os.Setenv(name, value); err != nil { // programs are looked up in this process's PATH
-			return p, err
+			return p, nil, err
 		}
 	}
 	for _, f := range []struct {
@@ -160,16 +165,25 @@ func likeLastApply(a *cli.App) (place.Places, error) {
 			*f.flag = f.was
 		}
 	}
-	return a.HostPlaces()
+	p, err = a.HostPlaces()
+	return p, as, err
 }
 
-// rememberApply keeps how the person applied, for converge.
-func rememberApply(a *cli.App, w *stack.Session) error {
+// rememberApply keeps how the person applied ask, for converge. An apply of a part of
+// the plan is no yes to what the rest has programs do.
+func rememberApply(ctx context.Context, a *cli.App, w *stack.Session, ask stack.Request) error {
 	h, p := w.Spec.Host, w.Places
 	if h == nil || h.Converge == nil || !w.Has(reconcile.HostOwner) || p.Root != "" || p.Chown {
 		return nil
 	}
-	as := converge.As{Host: a.Flags.Host, Env: converge.Variables(a.Env, w.Catalog.Runtimes())}
+	as := converge.As{Host: a.Flags.Host, Env: converge.Variables(a.Env, w.Catalog.Runtimes()), Effects: []review.Effect{}}
+	if len(ask.Targets)+len(ask.Excludes) == 0 {
+		as.Effects = hostEffects(ctx, w)
+	} else if before, err := converge.ReadAs(p); err != nil {
+		return err
+	} else if before != nil {
+		as.Effects = before.Effects
+	}
 	if p.Configured {
 		as.Config = p.Config
 	}
@@ -179,8 +193,15 @@ func rememberApply(a *cli.App, w *stack.Session) error {
 	return as.Write(p)
 }
 
+// hostEffects are what programs do because of the host's spec, with its sources as they
+// are on this machine.
+func hostEffects(ctx context.Context, w *stack.Session) []review.Effect {
+	sources := &bundle.Sources{Home: w.Places.Physical(w.Places.Home), Resolve: w.Resolver(pin.Look).Source, Instead: w.Instead}
+	return review.OfHost(ctx, yield.Spec{Runtimes: w.Catalog.Runtimes(), Sources: sources, Host: w.Spec.Host})
+}
+
 // convergeHost applies the host's spec and reports into r.
-func convergeHost(ctx context.Context, a *cli.App, r *converge.Report) error {
+func convergeHost(ctx context.Context, a *cli.App, as *converge.As, r *converge.Report) error {
 	ask := stack.Request{Scope: stack.ScopeHost}
 	f := cli.ApplyFlags{Yes: true, KeepGoing: true}
 	w, err := a.Opened(ctx, ask, 0, "aisync converge")
@@ -212,13 +233,10 @@ func convergeHost(ctx context.Context, a *cli.App, r *converge.Report) error {
 		r.Waiting = append(r.Waiting, converge.Waiting{Address: string(c.Address), Why: c.Reason})
 	}
 	if changing(p) > 0 {
-		edited, err := uncommitted(ctx, a, w.Places)
-		if err != nil {
+		all, err := forAll(ctx, a, w, as)
+		if err != nil || len(all) > 0 {
+			r.Waiting = append(r.Waiting, all...)
 			return err
-		}
-		if edited != "" {
-			r.Waiting = append(r.Waiting, converge.Waiting{Address: "the spec", Why: edited})
-			return nil
 		}
 	}
 	if !a.Flags.JSON && changing(p) > 0 {
@@ -241,6 +259,20 @@ func convergeHost(ctx context.Context, a *cli.App, r *converge.Report) error {
 		return cli.Exit(cli.ExitError)
 	}
 	return err
+}
+
+// forAll returns what has every change wait: what is new of what programs do, and a
+// spec that the person is at work on.
+func forAll(ctx context.Context, a *cli.App, w *stack.Session, as *converge.As) ([]converge.Waiting, error) {
+	var out []converge.Waiting
+	for _, e := range as.New(hostEffects(ctx, w)) {
+		out = append(out, converge.Waiting{Address: e.Kind + " " + e.Name, Why: e.Does + ", which is new; run: aisync apply"})
+	}
+	edited, err := uncommitted(ctx, a, w.Places)
+	if err == nil && edited != "" {
+		out = append(out, converge.Waiting{Address: "the spec", Why: edited})
+	}
+	return out, err
 }
 
 // uncommitted says which edits of a spec in a clone are not committed; "": none. Pins

@@ -16,7 +16,6 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/bundle"
-	"aisync.dev/aisync/internal/bundle/items"
 	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/internal/shellquote"
@@ -277,7 +276,7 @@ func (w *follower) look(ctx context.Context, dir string, m *specMove) error {
 		return err
 	}
 	r := session.WritingResolver(pin.Lock)
-	now := w.effects(ctx, after, r)
+	now := review.OfHost(ctx, hostYield(after, r))
 	_, unfit := r.Result()
 	if unfit == nil {
 		_, unfit = stack.Open(ctx, &next, stack.ScopeHost)
@@ -291,7 +290,7 @@ func (w *follower) look(ctx context.Context, dir string, m *specMove) error {
 		m.Notes = append(m.Notes, "it cannot be planned here, and neither can the one here: "+w.named(unfit, dir))
 	}
 	if err == nil {
-		had = w.effects(ctx, before, before.Resolver(pin.Look))
+		had = review.OfHost(ctx, hostYield(before, before.Resolver(pin.Look)))
 	}
 	m.Effects = slices.DeleteFunc(now, func(e review.Effect) bool { return slices.Contains(had, e) })
 	return nil
@@ -308,19 +307,9 @@ func (w *follower) named(err error, dir string) string {
 	return strings.ReplaceAll(text, dir, w.clone.Dir)
 }
 
-// effects are what programs do because of the host's servers and bundles.
-func (w *follower) effects(ctx context.Context, v *stack.View, r *pin.Resolver) []review.Effect {
-	if v.Spec.Host == nil {
-		return []review.Effect{}
-	}
-	out := review.OfServers(v.Spec.Host.MCP)
-	y := yield.Spec{Runtimes: v.Catalog.Runtimes(), Sources: &bundle.Sources{Home: v.Places.Physical(v.Places.Home), Resolve: r.Source, Instead: v.Instead}, Host: v.Spec.Host}
-	for _, b := range v.Spec.Host.Bundles {
-		if parts, _, err := y.Taken(ctx, b.Name); err == nil { // else the spec cannot be declared, which look reports
-			out = append(out, review.Effects(items.Of(parts...))...)
-		}
-	}
-	return out
+// hostYield is the host's spec of v, with its sources as r finds them.
+func hostYield(v *stack.View, r *pin.Resolver) yield.Spec {
+	return yield.Spec{Runtimes: v.Catalog.Runtimes(), Sources: &bundle.Sources{Home: v.Places.Physical(v.Places.Home), Resolve: r.Source, Instead: v.Instead}, Host: v.Spec.Host}
 }
 
 // push sends the commits made here.

@@ -120,21 +120,24 @@ type Error struct {
 func (e *Error) Error() string {
 	var lines []string
 	for line := range strings.Lines(e.Output) {
-		for _, word := range []string{"fatal: ", "error: ", "remote: ", "ssh: ", " ! "} {
-			if rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n "), word); ok && len(lines) < 4 {
-				lines = append(lines, strings.TrimSpace(rest))
-			}
+		line = strings.TrimSpace(line)
+		for _, word := range []string{"fatal: ", "error: ", "remote: ", "ssh: ", "! "} {
+			line = strings.TrimPrefix(line, word)
+		}
+		line = strings.TrimSuffix(line, ".")
+		if line != "" && len(lines) < 4 && !idle.MatchString(line) {
+			lines = append(lines, line)
 		}
 	}
 	text := strings.Join(lines, "; ")
-	if text == "" {
-		text = strings.Join(strings.Fields(e.Output), " ")
-	}
 	if text == "" {
 		text = e.Err.Error()
 	}
 	return "git " + e.Command + ": " + Shown(text)
 }
+
+// idle matches lines of git and ssh that add nothing to the others.
+var idle = regexp.MustCompile(`^(Cloning into |hint: |[Ww]arning: |Please make sure you have|and the repository exists|\*\*\* Please tell me|Run$|git config --global |to set your account|Omit --global|To \S+$)`)
 
 // Unwrap returns the error of the process.
 func (e *Error) Unwrap() error { return e.Err }
@@ -154,7 +157,7 @@ func said(err error, texts ...string) bool {
 
 // Denied reports whether a server refused who asked.
 func Denied(err error) bool {
-	return said(err, "Authentication failed", "could not read Username", "could not read Password", "Permission denied", "HTTP 403", "error: 403", "error: 401", "Invalid username or token")
+	return said(err, "Authentication failed", "Host key verification failed", "could not read Username", "could not read Password", "Permission denied", "HTTP 403", "error: 403", "error: 401", "Invalid username or token")
 }
 
 // Nameless reports whether git does not know who commits.

@@ -69,6 +69,24 @@ func TestMergeLocks(t *testing.T) {
 	}
 }
 
+func TestErrorSaysWhatGitSaid(t *testing.T) {
+	for output, want := range map[string]string{
+		"Cloning into 'x'...\nHost key verification failed.\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n": "git clone: Host key verification failed; Could not read from remote repository",
+		"me@example.org: Permission denied (publickey).\nfatal: Could not read from remote repository.\n":                                                                                        "git clone: me@example.org: Permission denied (publickey); Could not read from remote repository",
+		"fatal: could not read Username for 'https://example.org': terminal prompts disabled\n":                                                                                                  "git clone: could not read Username for 'https://example.org': terminal prompts disabled",
+		"remote: Invalid username or token.\nfatal: Authentication failed for 'https://me:hunter2@example.org/m.git/'\n":                                                                         "git clone: Invalid username or token; Authentication failed for 'https://example.org/m.git/'",
+		"\n": "git clone: exit status 128",
+	} {
+		err := &Error{"clone", output, errors.New("exit status 128")}
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+		if Denied(err) != (output != "\n") {
+			t.Errorf("%q: denied is %v", want, Denied(err))
+		}
+	}
+}
+
 // env is an environment in which git reads no configuration of this machine.
 func env(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",

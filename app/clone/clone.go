@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"aisync.dev/aisync/internal/gitrepo"
@@ -68,6 +69,15 @@ func (c *Clone) at() gitrepo.Place { return gitrepo.Place{Dir: c.Dir} }
 // run runs git in dir, without a network, and returns its output.
 func (c *Clone) run(ctx context.Context, dir string, args ...string) (string, error) {
 	return output(gitrepo.Act(ctx, c.Env, gitrepo.Place{Dir: dir}, c.settings, args...), args[0])
+}
+
+// whole is run for a command that changes the clone's files: neither the end of ctx nor
+// the death of this process, or a key pressed at its terminal, ends it half-way.
+func (c *Clone) whole(ctx context.Context, args ...string) error {
+	cmd := gitrepo.Act(context.WithoutCancel(ctx), c.Env, c.at(), c.settings, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	_, err := output(cmd, args[0])
+	return err
 }
 
 // line is run in the clone for a command that prints one line.

@@ -46,13 +46,16 @@ func sweep(dir string) {
 	}
 }
 
+// Tidy removes what a process that was killed in Merge or Make left.
+func (c *Clone) Tidy(ctx context.Context) error {
+	sweep(c.Dir)
+	_, err := c.run(ctx, c.Dir, "worktree", "prune")
+	return err
+}
+
 // Merge merges the branch into a copy beside the clone. The clone's files and
 // branches stay as they are. The caller calls Close.
 func (c *Clone) Merge(ctx context.Context, u Upstream, s *Standing) (_ *Result, err error) {
-	sweep(c.Dir)
-	if _, err := c.run(ctx, c.Dir, "worktree", "prune"); err != nil {
-		return nil, err
-	}
 	temp, err := os.MkdirTemp(filepath.Dir(c.Dir), scratchName)
 	if err != nil {
 		return nil, err
@@ -255,21 +258,24 @@ func (r *Result) Diff(ctx context.Context) ([]FileDiff, error) {
 	if err != nil {
 		return nil, err
 	}
+	text, err := r.run(ctx, "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", r.head, r.Commit)
+	if err != nil {
+		return nil, err
+	}
+	// Both lists have the files in the same order. No line of a text begins like a header.
+	diffs := strings.Split("\n"+text, "\ndiff --git ")[1:]
 	f := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	if len(f) != 2*len(diffs) && (len(f) != 1 || len(diffs) > 0) {
+		return nil, fmt.Errorf("git diff-tree lists %d files and shows %d", len(f)/2, len(diffs))
+	}
 	list := []FileDiff{}
-	for i := 0; i+1 < len(f); i += 2 {
-		d := FileDiff{File: f[i+1], Action: map[string]string{"A": "+", "D": "-"}[f[i]]}
+	for i, diff := range diffs {
+		d := FileDiff{File: f[2*i+1], Action: map[string]string{"A": "+", "D": "-"}[f[2*i]]}
 		if d.Action == "" {
 			d.Action = "~"
 		}
-		if d.File != lockName {
-			text, err := r.run(ctx, "diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", r.head, r.Commit, "--", ":(literal)"+d.File)
-			if err != nil {
-				return nil, err
-			}
-			if at := strings.Index(text, "\n@@ "); at >= 0 {
-				d.Diff = text[at+1:]
-			}
+		if at := strings.Index(diff, "\n@@ "); at >= 0 && d.File != lockName {
+			d.Diff = strings.TrimSuffix(diff[at+1:], "\n") + "\n"
 		}
 		list = append(list, d)
 	}
@@ -294,7 +300,7 @@ func (r *Result) Take(ctx context.Context) error {
 			return err
 		}
 		if r.carried {
-			_, err = c.run(ctx, c.Dir, "checkout", "--quiet", r.head, "--", lockName)
+			err = c.whole(ctx, "checkout", "--quiet", r.head, "--", lockName)
 		} else {
 			_, err = c.run(ctx, c.Dir, "rm", "--cached", "--quiet", "--force", "--ignore-unmatch", "--", lockName)
 			err = errors.Join(err, os.Remove(lock))
@@ -303,7 +309,7 @@ func (r *Result) Take(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := c.run(ctx, c.Dir, "merge", "--quiet", "--ff-only", r.Commit)
+	err := c.whole(ctx, "merge", "--quiet", "--ff-only", r.Commit)
 	if r.lock != nil {
 		if err == nil {
 			edited = r.lock

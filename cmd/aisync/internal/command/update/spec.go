@@ -112,6 +112,9 @@ func (w *follower) follow(ctx context.Context, up clone.Upstream) (*specMove, er
 	if w.machine.Offline {
 		return nil, fmt.Errorf("fetch the spec from %s: %w", termtext.Safe(up.URL), reconcile.ErrOffline)
 	}
+	if err := w.clone.Tidy(ctx); err != nil {
+		return nil, err
+	}
 	if err := w.clone.Fetch(ctx, up); err != nil {
 		return nil, w.unreached(err, "fetch the spec from "+up.URL, "fetch")
 	}

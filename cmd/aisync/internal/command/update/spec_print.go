@@ -18,6 +18,9 @@ import (
 // mostCommits is how many commits are listed.
 const mostCommits = 12
 
+// mostFiles is how many changed files are shown without --diff=full.
+const mostFiles = 40
+
 // print shows the review of m to a person.
 func (m *specMove) print(a *cli.App, mode cli.DiffMode) {
 	line := func(prefix, text string) { a.Printf("%s\n", a.Hang(prefix, termtext.Safe(text))) }
@@ -39,7 +42,11 @@ func (m *specMove) print(a *cli.App, mode cli.DiffMode) {
 		return
 	}
 	t := view.PlanText{Paint: a.Paint()}
-	for _, f := range m.Files {
+	for i, f := range m.Files {
+		if i == mostFiles && mode != cli.DiffFull {
+			a.Printf("  … %s (aisync update --dry-run --diff=full)\n", quantity.Count(len(m.Files)-i, "more file"))
+			break
+		}
 		a.Printf("  %s %s\n", t.Symbol(reconcile.Action(f.Action)), termtext.Safe(f.File))
 		view.RenderDiff(a.Out, a.Paint(), view.DiffLinesOf(f.Diff), mode, "      ", "aisync update --dry-run")
 	}

@@ -31,7 +31,7 @@ func InitCommand(a *cli.App) *cobra.Command {
 	var runtimes []string
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write a starter spec for this machine, or --here for a project",
+		Short: "write a starter spec for this machine or a project, or clone one",
 		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
 the host specs ($XDG_CONFIG_HOME/aisync): its facts and the agent programs found,
 or those of --runtime. Where a model for coding fits memory and disk, the spec

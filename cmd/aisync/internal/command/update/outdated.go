@@ -35,7 +35,7 @@ func OutdatedCommand(a *cli.App) *cobra.Command {
 	var detailed bool
 	cmd := &cobra.Command{
 		Use:   "outdated [NAME...]",
-		Short: "list which pinned sources and MCP servers have a newer version",
+		Short: "list what is newer than the spec here, and than its pins",
 		Long: `Asks the repository of the host's spec, if its folder is a git clone, whether it has
 commits that are not here. For each bundle source, skill, plugin and MCP server of
 the specs it says what it is pinned to, how old that is, and what its branch,

@@ -96,7 +96,7 @@ test-tree: build ## TREE=DIR: what seven agent programs load of a project whose 
 
 test-systemd: ## services under the real user manager of systemd, in a control group of its own (root; skipped where that cannot be)
 	@AISYNC_TEST_SYSTEMD=1 scripts/test-systemd env GOCACHE="$$(go env GOCACHE)" GOMODCACHE="$$(go env GOMODCACHE)" \
-	  go test -count=1 -run 'Systemd|Systemctl' $(ARGS) ./cmd/aisync ./providers/service/control
+	  go test -count=1 -parallel 1 -run 'Systemd|Systemctl' $(ARGS) ./cmd/aisync ./providers/service/control
 
 test-offline: build ## a laptop on a plane: real ollama and agents (built and fetched once) without a network, and doctor on all that can go wrong
 	@export AISYNC_TEST_OFFLINE='$(CURDIR)/bin/aisync'; \

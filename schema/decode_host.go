@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cuelang.org/go/cue"
 
@@ -64,6 +65,9 @@ func (n node) host(dir string) *spec.Host {
 			h.Nightly = t.nightly()
 		}
 	}
+	if c := n.get("converge"); c.exists() {
+		h.Converge = &spec.Converge{Every: interval(c.getStr("every")), Pos: c.labelPos()}
+	}
 	if p := n.get("policy"); p.exists() {
 		h.Policy.Pos = p.labelPos()
 		if drift := p.getStr("drift"); drift != "" {
@@ -71,6 +75,17 @@ func (n node) host(dir string) *spec.Host {
 		}
 	}
 	return h
+}
+
+// interval is a number of minutes, hours or days; 0 if text is none, which the schema
+// reports.
+func interval(text string) time.Duration {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, _ := strconv.Atoi(days)
+		return time.Duration(n) * 24 * time.Hour
+	}
+	d, _ := time.ParseDuration(text)
+	return d
 }
 
 // anyTask are the fields of tasks that hold by day, too.

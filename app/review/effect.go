@@ -1,13 +1,16 @@
 package review
 
 import (
+	"context"
 	"os"
 	"strings"
 
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/internal/bundle"
 	"aisync.dev/aisync/internal/bundle/items"
+	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // Effect is something that a program or git does, or may run, because of an item.
@@ -43,6 +46,38 @@ func Effects(list []*items.Item) []Effect {
 				}
 			}
 		}
+	}
+	return out
+}
+
+// OfHost returns what programs do because of the servers and bundles of y.Host. A
+// bundle that cannot be read has none.
+func OfHost(ctx context.Context, y yield.Spec) []Effect {
+	if y.Host == nil {
+		return []Effect{}
+	}
+	out := ofServers(y.Host.MCP)
+	for _, b := range y.Host.Bundles {
+		if parts, _, err := y.Taken(ctx, b.Name); err == nil {
+			out = append(out, Effects(items.Of(parts...))...)
+		}
+	}
+	return out
+}
+
+// ofServers returns what programs start or reach because of the MCP servers of a
+// spec.
+func ofServers(list []spec.MCPServer) []Effect {
+	out := []Effect{}
+	for _, s := range list {
+		does := "runs " + strings.Join(append([]string{s.Command}, s.Args...), " ")
+		switch {
+		case s.Disabled:
+			continue
+		case s.URL != "":
+			does = "is reached at " + s.URL
+		}
+		out = append(out, Effect{Kind: "MCP server", Name: s.Name, Does: does})
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/command/services"
 	sessioncmd "aisync.dev/aisync/cmd/aisync/internal/command/session"
 	"aisync.dev/aisync/cmd/aisync/internal/command/start"
+	statecmd "aisync.dev/aisync/cmd/aisync/internal/command/state"
 	"aisync.dev/aisync/cmd/aisync/internal/command/task"
 	updatecmd "aisync.dev/aisync/cmd/aisync/internal/command/update"
 )
@@ -27,7 +28,7 @@ import (
 func commands() []func(*cli.App) *cobra.Command {
 	return []func(*cli.App) *cobra.Command{
 		start.InitCommand, apply.PlanCommand, apply.ApplyCommand, drift.Command, apply.StatusCommand, showCommand,
-		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand,
+		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand, apply.ConvergeCommand, statecmd.Command,
 		models.Command, runtimes.Command, runtimes.ContextCommand, servicesCommand,
 		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,

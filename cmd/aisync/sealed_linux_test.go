@@ -45,12 +45,12 @@ var uses = []struct {
 	{line: "services"}, {line: "services ls"}, {"services status", "X"}, {"services logs coder", "X"}, {"services start coder", "X"}, {"services restart coder", "X"}, {"services stop coder", "X"}, {"services slots save none 9 1", "X"}, {"services warm", "X"},
 	{line: "add runtime codex"}, {line: "add mcp zz -- true"}, {"add bundle go", "X"}, {"add skill ../rulesets", "X"}, {"add plugin x@acme/none", "X"}, {"add model qwen3-4b", "X"}, {"add service zz", "X"}, {line: "remove mcp zz"}, {line: "remove runtime codex"},
 	{"remove bundle go", "X"}, {"remove skill x", "X"}, {"remove plugin x", "X"}, {"remove model qwen3-4b", "X"}, {"remove service zz", "X"}, {"lock", "X"}, {"lock --update", "X"}, {"adopt file:AGENTS.md", "X"},
-	{"import ../rulesets --to ../imported", "X"}, {"init", "X"}, {"launch nowhere", "X"}, {line: "gen-docs .."}, {"rollback --yes", "X"}, {"prune --yes", "X"}, {"destroy --scope project --yes", "X"},
+	{"import ../rulesets --to ../imported", "X"}, {"init", "X"}, {"launch nowhere", "X"}, {line: "gen-docs .."}, {"rollback --yes", "X"}, {"prune --yes", "X"}, {"destroy --scope project --yes", "X"}, {"converge", "X"}, {"converge --last", "X"}, {"state export ../state.zip", "X"}, {"state import ../state.zip", "X"},
 }
 
 // needNoUse are commands that only lead to others, and those that the program
 // starts by itself.
-var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync run worker agent"}
+var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync state", "aisync run worker agent"}
 
 // effectOf is what the command of a line says of itself.
 func effectOf(t *testing.T, line string) (path, effect string) {

@@ -27,8 +27,16 @@ func (v unsteady) settle(text string) string {
 // run prints. The page has to be as it is then; -update makes it so.
 func walk(t *testing.T, page, doc string, types, settled func(string) string) {
 	t.Helper()
-	commands := 0
-	is := regexp.MustCompile("(?ms)^````walk\n.*?^````$").ReplaceAllStringFunc(doc, func(block string) string {
+	is, commands := walked(doc, types, settled)
+	asOnPage(t, page, doc, is)
+	if commands < 15 {
+		t.Errorf("%s: only %d commands were found", page, commands)
+	}
+}
+
+// walked returns doc with what its commands print now, and how many there are.
+func walked(doc string, types, settled func(string) string) (is string, commands int) {
+	is = regexp.MustCompile("(?ms)^````walk\n.*?^````$").ReplaceAllStringFunc(doc, func(block string) string {
 		var got strings.Builder
 		for line := range strings.Lines(block) {
 			command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "$ ")
@@ -45,10 +53,7 @@ func walk(t *testing.T, page, doc string, types, settled func(string) string) {
 		}
 		return "````walk\n" + settled(got.String()) + "````"
 	})
-	asOnPage(t, page, doc, is)
-	if commands < 15 {
-		t.Errorf("%s: only %d commands were found", page, commands)
-	}
+	return is, commands
 }
 
 // asOnPage fails where a page is not what it shall be; -update makes it so.

@@ -140,6 +140,16 @@ func Dial(ctx context.Context, env []string, at Place, more []Setting, args ...s
 	return cmd
 }
 
+// DialAsking is Dial for a person at a terminal, where git, ssh and credential
+// helpers may ask for a name, a password or a host key.
+func DialAsking(ctx context.Context, env []string, at Place, more []Setting, args ...string) *exec.Cmd {
+	set := slices.DeleteFunc(slices.Clone(baseSettings), func(s Setting) bool { return s.Key == "credential.interactive" })
+	cmd := command(ctx, inherited(env, transport), at, set, more)
+	cmd.Args = append(cmd.Args, args...)
+	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_TERMINAL_PROMPT=1")
+	return cmd
+}
+
 // For returns git with args at dir for a caller with a single way to run
 // programs: Look if args only reads, else Act. Starting it fails if the
 // configuration of the repository is unreadable.

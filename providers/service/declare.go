@@ -151,6 +151,9 @@ func (h Host) Declare() Declared {
 	if n := h.Spec.Nightly; n != nil {
 		h.nightly(&d, *n)
 	}
+	if c := h.Spec.Converge; c != nil {
+		h.converge(&d, *c)
+	}
 	return d
 }
 

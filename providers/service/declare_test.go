@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // reference is a host with a service of each kind.
 func reference() Host {
 	return Host{
-		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Models: []spec.ModelUse{{ID: "next", Projector: "eyes", Draft: "short"}}, Services: []spec.Service{
+		Spec: &spec.Host{Nightly: &spec.Nightly{At: "02:30"}, Converge: &spec.Converge{Every: 4 * time.Hour}, Models: []spec.ModelUse{{ID: "next", Projector: "eyes", Draft: "short"}}, Services: []spec.Service{
 			{Name: "big", Kind: "llama-server", Model: "next", Port: 8082, Context: 4096, Parallel: 2, Scope: "system", Listen: "lan", Enabled: true, NoKey: true, ChatTemplate: "~/100% mine.jinja", Args: []string{"--no-warmup", "--seed", "$x 1"}},
 			{Name: "coder", Kind: "llama-server", Model: "coder", Port: 8081, Scope: "user", Listen: "loopback", Enabled: true, ChatTemplate: "chatml", Env: map[string]string{"GGML_VK_VISIBLE_DEVICES": "0"}},
 			{Name: "easy", Kind: "ollama", Models: []string{"coder"}, Port: 11434, Scope: "user", Listen: "loopback", Enabled: true},
@@ -269,7 +270,7 @@ func TestProgramsOfServicesAreInstalledWhereTheSpecAsks(t *testing.T) {
 // that serve it, and stops none that runs from what was known before.
 func TestAServiceWhoseModelIsNotKnownYetIsARowAndStaysAsItIs(t *testing.T) {
 	h := reference()
-	h.Spec.Nightly, h.Spec.Services = nil, h.Spec.Services[1:4]
+	h.Spec.Nightly, h.Spec.Converge, h.Spec.Services = nil, nil, h.Spec.Services[1:4]
 	known := h.Models
 	h.Models = func(id string) (Model, bool) { m, _ := known(id); return m, id != "next" }
 	h.Recorded = func(a reconcile.Address) bool { return a.Kind() == "file" }

@@ -10,21 +10,25 @@ import (
 	"aisync.dev/aisync/schema/spec"
 )
 
-// nightly declares the timer that works the queues of tasks: two units, the
-// link that starts the timer with the session, and its running state. The
-// command reads from the spec, at its time, what to do.
+// nightly declares the timer that works the queues of tasks. The command reads from
+// the spec, at its time, what to do.
 func (h Host) nightly(d *Declared, n spec.Nightly) {
 	w := &wants{Declared: d, s: spec.Service{Name: control.Nightly, Scope: "user", Pos: n.Pos}}
 	if h.By != control.Systemd {
 		w.cannot(Address(w.s), "a timer needs systemd, which does not run here; let cron or another scheduler run: aisync task nightly")
 		return
 	}
-	dir := UnitFolder(h.By, h.Home, h.Config, false)
-	name := strings.TrimSuffix(control.UnitName(control.Nightly), ".timer")
 	argv := []string{h.Self, "task", "nightly"}
 	service := nightlyService(argv)
 	inputs := map[string]string{"time": n.At, "service": digest(service)}
-	timer := nightlyTimer(n.At, digestOf(inputs))
+	h.timer(w, argv, inputs, service, nightlyTimer(n.At, digestOf(inputs)))
+}
+
+// timer declares a timer of systemd: its two units, the link that starts it with the
+// session, and its running state.
+func (h Host) timer(w *wants, argv []string, inputs map[string]string, service, timer []byte) {
+	dir := UnitFolder(h.By, h.Home, h.Config, false)
+	name := strings.TrimSuffix(control.UnitName(w.s.Name), ".timer")
 	for _, unit := range []struct {
 		name string
 		text []byte

@@ -43,7 +43,7 @@ func TestWhereMakersPutTheirArchives(t *testing.T) {
 
 func TestAServiceRunsTheProgramOfItsReleaseAndStartsAnewWithAnother(t *testing.T) {
 	h := reference()
-	h.Spec.Services, h.Spec.Nightly = h.Spec.Services[1:4], nil
+	h.Spec.Services, h.Spec.Nightly, h.Spec.Converge = h.Spec.Services[1:4], nil, nil
 	h.Facts.Programs = map[string]string{"ollama": "/usr/bin/ollama"}
 	h.Spec.Services[0].Install, h.Spec.Services[2].Install = fromRelease("b1"), fromRelease("v255")
 	version := "=b1-aa"
@@ -64,7 +64,7 @@ func TestAServiceRunsTheProgramOfItsReleaseAndStartsAnewWithAnother(t *testing.T
 		for _, d := range h.Declare().Declarations {
 			if d.Target.Kind() == "service" {
 				out = append(out, d.Leaves[0].Body.Fingerprint())
-				if d.Target != "service:user/easy" && d.Target != "service:user/nightly.timer" && !slices.Contains(d.DependsOn, "package:release/llama-server") {
+				if d.Target != "service:user/easy" && d.Target != "service:user/nightly.timer" && d.Target != "service:user/converge.timer" && !slices.Contains(d.DependsOn, "package:release/llama-server") {
 					t.Errorf("%s waits for %v only", d.Target, d.DependsOn)
 				}
 			}

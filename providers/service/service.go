@@ -192,6 +192,10 @@ func (p Provider) Explain(ctx context.Context, _ reconcile.ReadEnv, c reconcile.
 			say('+', "start the timer that runs, at %s: %s", at, shell(want.argv))
 			return lines
 		}
+		if every := want.inputs["interval"]; every != "" {
+			say('+', "start what runs every %s: %s", every, shell(want.argv))
+			return lines
+		}
 		say('+', "start: %s", shell(want.argv))
 	}
 	if want.port == 0 {

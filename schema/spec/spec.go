@@ -65,10 +65,17 @@ type Host struct {
 	Settings     []Settings      // sorted by Runtime
 	Context      []ContextBudget // sorted by Runtime
 	Policy       Policy
-	Nightly      *Nightly // nil: no scheduled work
-	TaskNetwork  Flag     // tasks that ask for the network get it
-	TaskShow     []Named  // paths that commands of tasks may read: ~/PATH or /PATH
-	TaskTrees    int      // how many work trees may be kept; 0: the default
+	Nightly      *Nightly  // nil: no scheduled work
+	Converge     *Converge // nil: nothing is applied unattended
+	TaskNetwork  Flag      // tasks that ask for the network get it
+	TaskShow     []Named   // paths that commands of tasks may read: ~/PATH or /PATH
+	TaskTrees    int       // how many work trees may be kept; 0: the default
+}
+
+// Converge has the host applied again and again, as far as no decision is needed.
+type Converge struct {
+	Every time.Duration // whole minutes
+	Pos   Position
 }
 
 // Nightly schedules work on the queues of some repositories.

@@ -176,6 +176,17 @@ func (p Places) Short(cwd, path string) string {
 	return best
 }
 
+// Anywhere is a physical path as a person would type it in any folder.
+func (p Places) Anywhere(path string) string {
+	if p.Root != "" || p.Chown {
+		return path
+	}
+	if rel, err := filepath.Rel(string(p.Home), path); err == nil && filepath.IsLocal(rel) {
+		return "~/" + rel
+	}
+	return path
+}
+
 // UserName is the name of the home's user, "" for root; named is the one that
 // Options name.
 func (p Places) UserName(named string) string {

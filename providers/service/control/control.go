@@ -78,13 +78,19 @@ type Options struct {
 	Env        []string // of programs that are run
 }
 
-// Nightly is the name of the only timer. It runs while it waits for its time;
-// its inputs are the word in brackets at the end of its description.
-const Nightly = "nightly.timer"
+// The names of the timers. A timer runs while it waits for its time; its inputs are
+// the word in brackets at the end of its description.
+const (
+	Nightly  = "nightly.timer"
+	Converge = "converge.timer"
+)
+
+// timer reports whether name is a timer's.
+func timer(name string) bool { return name == Nightly || name == Converge }
 
 // UnitName is systemd's name of a service.
 func UnitName(name string) string {
-	if name == Nightly {
+	if timer(name) {
 		return "aisync-" + name
 	}
 	return "aisync-" + name + ".service"

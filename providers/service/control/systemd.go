@@ -146,7 +146,7 @@ func stateOf(name string, property func(string) string) State {
 	if st.Activity != Running {
 		st.Ended = endReason(property("Result"), number("ExecMainCode"), number("ExecMainStatus"))
 	}
-	if name == Nightly {
+	if timer(name) {
 		if _, inputs, ok := strings.Cut(strings.TrimSuffix(property("Description"), "]"), " ["); ok && st.Activity == Running {
 			st.Inputs = inputs
 		}

@@ -29,7 +29,7 @@ const (
 	ExitPartial  = 3  // applied in part
 	ExitConflict = 4  // an undecided conflict or effect
 	exitStale    = 5  // the plan file is out of date
-	exitLocked   = 6  // another apply is running
+	ExitLocked   = 6  // another apply is running
 	exitOffline  = 7  // network required, but --offline
 	ExitUsage    = 64 // wrong command, flag or argument
 )
@@ -52,7 +52,7 @@ func ExitCode(err error) int {
 	case errors.As(err, &signal):
 		return 128 + int(signal.Sig)
 	case errors.As(err, &held), errors.Is(err, pin.ErrBusy), errors.Is(err, runs.ErrBusy):
-		return exitLocked
+		return ExitLocked
 	case errors.Is(err, reconcile.ErrStale), errors.Is(err, reconcile.ErrStalePlan):
 		return exitStale
 	case errors.Is(err, reconcile.ErrUndecided):

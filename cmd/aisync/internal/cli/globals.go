@@ -9,7 +9,7 @@ import (
 // Globals holds the flags that every command takes, before or after its name.
 type Globals struct {
 	Config, Host, Project, Root, User, Facts, color string
-	Offline, locked, JSON, Quiet, Verbose           bool
+	Offline, Locked, JSON, Quiet, Verbose           bool
 }
 
 // Register adds the global flags to fs. Their defaults come from the environment e,
@@ -22,7 +22,7 @@ func (g *Globals) Register(fs *pflag.FlagSet, e environ.Env) {
 	fs.StringVar(&g.User, "user", "", "work for user `NAME` of the passwd file below --root")
 	fs.StringVar(&g.Facts, "facts", "", "read the facts of the machine from `FILE`")
 	fs.BoolVar(&g.Offline, "offline", e.On("AISYNC_OFFLINE"), "never use the network")
-	fs.BoolVar(&g.locked, "locked", e.On("AISYNC_LOCKED"), "fail if aisync.lock does not pin everything")
+	fs.BoolVar(&g.Locked, "locked", e.On("AISYNC_LOCKED"), "fail if aisync.lock does not pin everything")
 	fs.BoolVar(&g.JSON, "json", false, "print JSON")
 	fs.StringVar(&g.color, "color", "auto", "`WHEN` to use colour: auto, always, never")
 	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "print results and errors only")

@@ -90,7 +90,7 @@ func (a *App) Machine(p place.Places) *stack.Machine {
 	cwd, _ := a.Cwd() // its users report that it is missing
 	m := &stack.Machine{
 		Places: p, Env: a.Env, Cwd: cwd, Version: VersionText(),
-		Host: a.Flags.Host, FactsFile: a.Flags.Facts, User: a.Flags.User, Offline: a.Flags.Offline, Locked: a.Flags.locked,
+		Host: a.Flags.Host, FactsFile: a.Flags.Facts, User: a.Flags.User, Offline: a.Flags.Offline, Locked: a.Flags.Locked,
 		Notify: a.Say, Log: a.Log, RehearseCUE: a.rehearse, Abort: a.abort,
 	}
 	m.Facts = sync.OnceValues(m.Detect)

@@ -161,6 +161,9 @@ func Apply(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags,
 	if err := w.SavePins(); err != nil {
 		return err
 	}
+	if err := rememberApply(ctx, a, w, ask); err != nil {
+		return err
+	}
 	return CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "apply"})
 }
 

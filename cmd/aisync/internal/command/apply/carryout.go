@@ -16,6 +16,12 @@ import (
 // CarryOut applies p, shows the progress and reports the result. Its error sets the
 // exit code.
 func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Plan, f cli.ApplyFlags, o reconcile.ApplyOptions) error {
+	_, err := carryOut(ctx, a, w, p, f, o)
+	return err
+}
+
+// carryOut is CarryOut for a caller that needs to know what was done.
+func carryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Plan, f cli.ApplyFlags, o reconcile.ApplyOptions) (reconcile.Result, error) {
 	o.ID, o.KeepGoing, o.Version, o.Ignored = w.ApplyID, f.KeepGoing, cli.VersionText(), w.Ignored
 	bar := a.NewProgress(p)
 	w.Notify = func(format string, args ...any) { bar.Above(func() { a.Say(format, args...) }) }
@@ -32,7 +38,7 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	w.Engine.Parallel = f.Parallel
 	w.FolderSources().Record(ctx, p)
 	if err := w.IgnoreOwnLayer(false); err != nil {
-		return err
+		return reconcile.Result{}, err
 	}
 	res, err := w.Engine.Apply(ctx, w.WriteEnv(o.Events), w.Store, p, o)
 	if late := w.IgnoreOwnLayer(true); late != nil {
@@ -43,30 +49,30 @@ func CarryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	bar.Close()
 	if a.Flags.JSON {
 		if err := a.WriteJSONLine(cli.ResultLine(res, err)); err != nil {
-			return err
+			return res, err
 		}
 	}
 	err = view.Outcome(a, p, w.PullModels, res, err)
 	if err == nil && len(w.LeftOut) == 0 {
 		if err := reportMarkers(a, p); err != nil {
-			return err
+			return res, err
 		}
 		if err := reportUnknown(a, p, len(res.Done)); err != nil || f.Waiting == 0 {
-			return err
+			return res, err
 		}
 		a.Say("aisync: %s for your yes; programs obey the files that are already there", effects.Waiting(f.Waiting))
-		return cli.Exit(cli.ExitPartial)
+		return res, cli.Exit(cli.ExitPartial)
 	}
 	if err != nil {
-		return err
+		return res, err
 	}
 	if len(w.PullModels) > 0 && len(res.Done) == 0 {
-		return errors.Join(w.LeftOut...) // models pull asks for nothing else
+		return res, errors.Join(w.LeftOut...) // models pull asks for nothing else
 	}
 	for _, e := range w.LeftOut {
 		a.Say("aisync: %s", termtext.Safe(e.Error()))
 	}
-	return cli.Exit(cli.ExitPartial)
+	return res, cli.Exit(cli.ExitPartial)
 }
 
 // reportUnknown names the resources that could not be observed and were left alone.

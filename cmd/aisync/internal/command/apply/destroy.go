@@ -27,7 +27,8 @@ func DestroyCommand(a *cli.App) *cobra.Command {
 replaced. It shows the plan and asks. Files edited since stay, unless --force (a
 backup is kept).
 
-The spec stays; aisync apply makes everything again.`,
+The spec stays; aisync apply makes everything again. At the end it names what it
+leaves on the machine.`,
 		Example:     "  $ aisync destroy --scope project",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
@@ -78,7 +79,11 @@ func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.A
 	if err := CarryOut(ctx, a, w, p, f, reconcile.ApplyOptions{Command: "destroy"}); err != nil {
 		return err
 	}
-	return dropLocks(ctx, a, w)
+	if err := dropLocks(ctx, a, w); err != nil {
+		return err
+	}
+	sayLeft(ctx, a, w)
+	return nil
 }
 
 // destroyPlan returns the plan that uninstalls all, and shows it.

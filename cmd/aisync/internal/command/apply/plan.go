@@ -66,6 +66,12 @@ something that cannot be observed.`,
 	return cmd
 }
 
+// ShowPlan prints the plan of scope s, as the command plan does, for a command after
+// which there is something to apply.
+func ShowPlan(ctx context.Context, a *cli.App, s stack.Scope) error {
+	return plan(ctx, a, stack.Request{Scope: s}, "", "", false, cli.DiffShort)
+}
+
 func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages string, detailed bool, mode cli.DiffMode) error {
 	open := stack.Open
 	if packages != "" {

@@ -3,10 +3,13 @@ package apply
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/adapter/trust"
+	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/app/converge"
 	"aisync.dev/aisync/app/effects"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -22,6 +25,7 @@ type statusDoc struct {
 	Effects       []effects.Effect  `json:"undecided_effects"`
 	NotTrusted    []trust.Row       `json:"not_trusted"`
 	Summary       reconcile.Summary `json:"summary"`
+	Converge      *converge.Report  `json:"converge"` // the last run; null: none, or the spec does not ask for it
 }
 
 type statusRow struct {
@@ -70,10 +74,22 @@ It writes nothing and exits 0 whatever it reports; for CI, see aisync drift.`,
 					doc.Resources = append(doc.Resources, r)
 				}
 			}
+			asked := w.Spec.Host != nil && w.Spec.Host.Converge != nil && w.Has(reconcile.HostOwner)
+			if asked {
+				if doc.Converge, err = converge.ReadReport(w.Places); err != nil {
+					return err
+				}
+			}
 			if a.Flags.JSON {
 				return a.WriteJSON(doc)
 			}
 			printStatus(a, doc, p)
+			switch {
+			case asked && doc.Converge != nil:
+				printConverge(a, doc.Converge, "converge, "+session.Ago(time.Since(doc.Converge.Ended))+" ago: ")
+			case asked:
+				a.Printf("converge has not run yet.\n")
+			}
 			return nil
 		},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,17 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/gather"
-	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	applycmd "aisync.dev/aisync/cmd/aisync/internal/command/apply"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/advice"
-	"aisync.dev/aisync/internal/bundle"
-	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/nearest"
-	"aisync.dev/aisync/internal/regular"
+	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/schema"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -30,11 +27,11 @@ import (
 // InitCommand builds the command init.
 func InitCommand(a *cli.App) *cobra.Command {
 	var from, source string
-	var here bool
+	var here, applies, yes bool
 	var runtimes []string
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "write a starter spec for this machine, or --here for a project",
+		Short: "write a starter spec for this machine or a project, or clone one",
 		Long: `Without flags, writes a spec of this machine, HOSTNAME.cue, into the folder of
 the host specs ($XDG_CONFIG_HOME/aisync): its facts and the agent programs found,
 or those of --runtime. Where a model for coding fits memory and disk, the spec
@@ -42,9 +39,15 @@ also has what works without a network: that model, a larger one or one for quick
 edits, their servers and the runtime that uses them. Nothing is fetched before
 you apply it. Otherwise a comment names a model that fits.
 
---from SRC copies host specs instead: the name of an example (` + strings.Join(hosts.Examples(), ", ") + `),
-a folder, git::URL?ref=… or the URL of an archive. It copies *.cue and
+--from SRC takes a repository of host specs instead: owner/repo, git@HOST:PATH,
+https://HOST/PATH.git or git::URL?ref=…. The folder of the host specs becomes a git
+clone of it, with all that lies beside the specs, and aisync update follows it. git
+logs in as it always does. A folder, an archive's URL, a folder within a repository
+(URL//FOLDER) and an example (` + strings.Join(hosts.Examples(), ", ") + `) are copied once: *.cue and
 aisync.lock.
+
+With --apply, it then applies the spec: it shows the plan and asks, as aisync apply
+does. --yes answers as there.
 
 --here writes only aisync.cue, for the project in this folder, with the agent
 programs on this machine or those of --runtime. With --source it adds that
@@ -54,7 +57,7 @@ into the project, which it recognizes by the names of their rules.
 init never overwrites a file; it names the file and what to do. The only
 exception is the schema in cue.mod/pkg/aisync.dev beside the host specs, for cue
 vet and editors: it belongs to aisync, and init updates it.`,
-		Example:     "  $ aisync init && aisync plan\n  $ aisync init --from git::https://example.org/me/machines.git\n  $ cd ~/code/app && aisync init --here",
+		Example:     "  $ aisync init && aisync plan\n  $ aisync init --from me/machines --apply\n  $ aisync init --from git::https://example.org/me/machines.git\n  $ cd ~/code/app && aisync init --here",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,6 +70,15 @@ vet and editors: it belongs to aisync, and init updates it.`,
 			if source != "" && !here {
 				return cli.Usagef("init: --source needs --here")
 			}
+			if applies && from == "" {
+				return cli.Usagef("init: --apply needs --from; a starter spec is to be read first, then: aisync apply")
+			}
+			if applies && a.Flags.JSON {
+				return cli.Usagef("init: --apply and --json exclude each other; run: aisync init --from %s --json, then aisync apply --json", shellquote.Terminal(from))
+			}
+			if yes && !applies {
+				return cli.Usagef("init: --yes needs --apply")
+			}
 			p, err := a.HostPlaces()
 			if err != nil {
 				return err
@@ -74,22 +86,31 @@ vet and editors: it belongs to aisync, and init updates it.`,
 			if err := a.MakeRoot(p, "aisync init"); err != nil && !here {
 				return err
 			}
-			s := &initializer{App: a, places: p}
+			s := &initializer{App: a, places: p, applies: applies}
 			switch {
 			case here:
 				err = s.project(cmd.Context(), runtimes, source)
 			case from != "":
-				err = s.copyHosts(cmd.Context(), from)
+				err = s.hostsFrom(cmd.Context(), from)
 			default:
 				err = s.host(cmd.Context(), runtimes)
 			}
 			if err != nil {
 				return err
 			}
-			return s.report()
+			if applies {
+				s.next = ""
+			}
+			if err := s.report(); err != nil || !applies {
+				return err
+			}
+			a.Printf("\n")
+			return applycmd.Apply(cmd.Context(), a, stack.Request{Scope: stack.ScopeHost}, cli.ApplyFlags{Yes: yes, Diff: string(cli.DiffShort)}, "")
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "copy host specs from `SRC`: an example, a folder, git::URL or an archive's URL")
+	cmd.Flags().StringVar(&from, "from", "", "take host specs from `SRC`: a git repository, or a folder, an archive's URL, an example")
+	cmd.Flags().BoolVar(&applies, "apply", false, "with --from: apply the spec, after asking")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --apply: do not ask; as in aisync apply")
 	cmd.Flags().StringVar(&source, "source", "", "with --here: the source of bundles: a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")
 	cmd.Flags().StringSliceVar(&runtimes, "runtime", nil, "use the runtimes `IDS` instead of those found")
@@ -185,82 +206,4 @@ func (s *initializer) project(ctx context.Context, runtimes []string, source str
 		s.next = "this folder has files of " + joinOrigins(there, ", ") + ": to take them over: aisync import; to see them first: aisync import --dry-run"
 	}
 	return s.writeNew(dir, map[string][]byte{place.SpecFile: projectSpec(cli.NameOf(filepath.Base(dir), "project"), runtimes, why, sources)})
-}
-
-// copyHosts copies the host specs of an example or of src.
-func (s *initializer) copyHosts(ctx context.Context, src string) error {
-	files := map[string][]byte{}
-	if text, ok := hosts.Example(src); ok {
-		files[src+".cue"] = text
-		s.next = "this is an example: change match, or use it with --host " + src + "; then: aisync plan"
-	} else {
-		dir, cleanup, err := s.fetch(ctx, src)
-		if err != nil {
-			return err
-		}
-		defer cleanup()
-		if files, err = specFiles(dir); err != nil {
-			return err
-		}
-		if len(files) == 0 {
-			return fmt.Errorf("--from %s: no *.cue files", src)
-		}
-		s.next = "relative sources in them now start at " + s.places.Config + "; check them, then: aisync validate"
-	}
-	if err := s.writeNew(s.places.Config, files); err != nil {
-		return err
-	}
-	return s.vendorSchema()
-}
-
-// fetch returns src as a local folder; cleanup removes a download.
-func (s *initializer) fetch(ctx context.Context, src string) (dir string, cleanup func(), err error) {
-	none := func() {}
-	if !strings.HasPrefix(src, "git::") && !strings.Contains(src, "://") && !spec.LocalArchive(src) {
-		cwd, err := s.Cwd()
-		if err != nil {
-			return "", none, err
-		}
-		if dir, err = place.ExistingFolder(cwd, src); err != nil {
-			return "", none, fmt.Errorf("--from: %w; examples are %s", err, strings.Join(hosts.Examples(), ", "))
-		}
-		return dir, none, nil
-	}
-	cwd, err := s.Cwd()
-	if err != nil {
-		return "", none, err
-	}
-	src = bundle.Fetched(spec.Source{URL: src, Dir: cwd}, s.places.Physical(s.places.Home))
-	temp, err := os.MkdirTemp("", "aisync-init-")
-	if err != nil {
-		return "", none, err
-	}
-	cleanup = func() { os.RemoveAll(temp) }
-	dir = filepath.Join(temp, "src")
-	anonymous := pin.Network{Getenv: environ.Env{}.Get, Home: place.Nowhere, UserAgent: "aisync/" + cli.VersionText(), Offline: s.Flags.Offline}
-	if err := anonymous.Tree(ctx, src, dir); err != nil {
-		cleanup()
-		return "", none, fmt.Errorf("--from %s: %w", src, err)
-	}
-	return dir, cleanup, nil
-}
-
-// specFiles reads the host specs in dir, *.cue, and their lock file.
-func specFiles(dir string) (map[string][]byte, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{}
-	for _, e := range entries {
-		if e.Type().IsRegular() && (strings.HasSuffix(e.Name(), ".cue") && e.Name() != place.SpecFile || e.Name() == stack.LockName) {
-			if files[e.Name()], err = regular.Read(filepath.Join(dir, e.Name()), regular.MaxSpec); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if len(files) == 1 && files[stack.LockName] != nil {
-		delete(files, stack.LockName)
-	}
-	return files, nil
 }

@@ -22,6 +22,7 @@ type initializer struct {
 	places        place.Places
 	written, kept []string
 	next          string
+	applies       bool     // the command goes on to apply the spec
 	notes         []string // printed before the list of files
 }
 
@@ -107,6 +108,8 @@ func (s *initializer) report() error {
 			s.Printf("kept  %s: it exists already\n", termtext.Safe(s.places.Short(cwd, f)))
 		}
 	}
-	s.Hint("%s", s.next)
+	if s.next != "" {
+		s.Hint("%s", s.next)
+	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"aisync.dev/aisync/agents/session"
+	"aisync.dev/aisync/app/clone"
 	"aisync.dev/aisync/app/newer"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
@@ -18,6 +19,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/command/edit"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
+	"aisync.dev/aisync/reconcile"
 )
 
 // outdatedDoc is outdated --json; see docs/json.md.
@@ -33,12 +35,14 @@ func OutdatedCommand(a *cli.App) *cobra.Command {
 	var detailed bool
 	cmd := &cobra.Command{
 		Use:   "outdated [NAME...]",
-		Short: "list which pinned sources and MCP servers have a newer version",
-		Long: `Asks for each bundle source, skill, plugin and MCP server of the specs what it is
-pinned to, how old that is, and what its branch, marketplace or registry offers
-now. A source whose spec names a commit or a tag stays; of a tag that is a version
-it says which newer one there is. What cannot be asked is listed as unknown, never
-as current, and makes the exit code 1, or 7 with --offline.
+		Short: "list what is newer than the spec here, and than its pins",
+		Long: `Asks the repository of the host's spec, if its folder is a git clone, whether it has
+commits that are not here. For each bundle source, skill, plugin and MCP server of
+the specs it says what it is pinned to, how old that is, and what its branch,
+marketplace or registry offers now. A source whose spec names a commit or a tag
+stays; of a tag that is a version it says which newer one there is. What cannot be
+asked is listed as unknown, never as current, and makes the exit code 1, or 7 with
+--offline.
 
 It asks the addresses that the specs name. An archive has to be fetched for that,
 a git repository does not. It writes nothing; aisync update moves the pins.`,
@@ -66,7 +70,7 @@ func outdated(ctx context.Context, a *cli.App, scope stack.Scope, address string
 	}
 	asker := askerOf(w, w.Resolver(pin.Look))
 	defer asker.Close()
-	rows := make([]*newer.Row, len(list))
+	rows := make([]*newer.Row, len(list), len(list)+1)
 	var g errgroup.Group
 	g.SetLimit(8)
 	for i, p := range list {
@@ -76,12 +80,57 @@ func outdated(ctx context.Context, a *cli.App, scope stack.Scope, address string
 		})
 	}
 	_ = g.Wait() // each row has its error
+	if len(names) == 0 && w.Has(reconcile.HostOwner) {
+		row, err := specRow(ctx, a, w)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			rows = append([]*newer.Row{row}, rows...)
+		}
+	}
 	if a.Flags.JSON {
 		err = a.WriteJSON(outdatedDoc{cli.ViewVersion, rows})
 	} else {
 		err = printRows(a, rows)
 	}
 	return cmp.Or(err, codeOf(rows, detailed))
+}
+
+// kindSpec is the kind of the row of the host's spec itself.
+const kindSpec = "spec"
+
+// specRow returns the row of the host's spec; nil if its folder follows no repository.
+func specRow(ctx context.Context, a *cli.App, w *stack.View) (*newer.Row, error) {
+	c, err := openClone(ctx, a, w.Places)
+	if errors.Is(err, clone.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	up, loose, err := c.Follows(ctx)
+	if err != nil || loose != nil {
+		return nil, err
+	}
+	last, err := c.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &newer.Row{Kind: kindSpec, Name: "(the spec)", Scope: "host", Address: up.URL, State: newer.Current, Pin: last.ID, PinnedDate: &last.Date, NewestName: up.Name(), At: w.Places.Config}
+	if w.Offline {
+		err = reconcile.ErrOffline
+	} else {
+		var has bool
+		if r.Newest, has, err = c.Newest(ctx, up); err == nil && !has {
+			r.State = newer.Newer
+		}
+	}
+	if err != nil {
+		r.State, r.Err = newer.Unknown, fmt.Errorf("ask %s: %w", up.URL, err)
+		r.Why = r.Err.Error()
+	}
+	return r, nil
 }
 
 // ask returns the row of p.

@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	applycmd "aisync.dev/aisync/cmd/aisync/internal/command/apply"
 	"aisync.dev/aisync/cmd/aisync/internal/command/edit"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
@@ -27,14 +28,17 @@ type flags struct {
 	diff     string
 	yes      bool
 	dryRun   bool
+	spec     bool // only the spec, no pins
+	push     bool
 	accept   []string
 }
 
 // updateDoc is update --json; see docs/json.md.
 type updateDoc struct {
-	FormatVersion string  `json:"format_version"`
-	DryRun        bool    `json:"dry_run"`
-	Updates       []*move `json:"updates"`
+	FormatVersion string    `json:"format_version"`
+	DryRun        bool      `json:"dry_run"`
+	Spec          *specMove `json:"spec"` // null: its folder follows no repository, or was not asked for
+	Updates       []*move   `json:"updates"`
 }
 
 // UpdateCommand builds the command update.
@@ -42,19 +46,35 @@ func UpdateCommand(a *cli.App) *cobra.Command {
 	f := flags{scope: stack.ScopeAll}
 	cmd := &cobra.Command{
 		Use:   "update [NAME...]",
-		Short: "review newer sources and MCP servers, and move their pins",
-		Long: `Fetches what is newer than the pins of bundle sources, skills, plugins and MCP
-servers, shows how it differs, and asks for each of them: item by item the texts,
-what programs would run or call because of it, and text that attacks the agent that
-reads it. At a yes it moves the pin in aisync.lock and, of a plugin that its
-marketplace pins elsewhere and of an MCP server, the address or version in the spec.
-It changes nothing else: aisync plan shows what follows, aisync apply does it.
+		Short: "review newer versions of the spec, sources and servers, and take them",
+		Long: `Where the folder of the host specs is a git clone, as after aisync init --from
+URL, fetches the branch that it follows and shows what it changes: commits, files,
+pins, what programs would run or call because of it, and what is here alone. At a
+yes it takes the commits, and merges them with those made here. If both sides
+changed the same lines, or the spec would be invalid, the spec stays as it is.
+Edits that are not committed are kept; to commit them is yours. --push sends the
+commits made here.
+
+Then it fetches what is newer than the pins of bundle sources, skills, plugins and
+MCP servers, shows how it differs, and asks for each of them: item by item the
+texts, what programs would run or call because of it, and text that attacks the
+agent that reads it. At a yes it moves the pin in aisync.lock and, of a plugin that
+its marketplace pins elsewhere and of an MCP server, the address or version in the
+spec. With NAME it looks at these alone, with --spec at the spec alone.
+
+At the end it shows the plan; aisync apply makes the changes.
 
 --yes answers for all but flagged text, which --accept ID answers, as in aisync
 apply. What fails or is refused stays as it is; the others are moved.`,
-		Example:     "  $ aisync update --dry-run\n  $ aisync update tools\n  $ aisync update --yes --accept 0f1e2d3c4b5a",
+		Example:     "  $ aisync update --dry-run\n  $ aisync update --spec --push\n  $ aisync update tools\n  $ aisync update --yes --accept 0f1e2d3c4b5a",
 		Annotations: map[string]string{"effect": "writes"},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && (f.spec || f.push) {
+				return cli.Usagef("update: --spec and --push are about the spec; leave out the names")
+			}
+			if f.scope == stack.ScopeProject && (f.spec || f.push) {
+				return cli.Usagef("update: --spec and --push are about the host's spec; leave out --scope")
+			}
 			return update(cmd.Context(), a, f, args)
 		},
 		ValidArgsFunction: completePinned(a, newer.KindSource, newer.KindServer),
@@ -64,6 +84,8 @@ apply. What fails or is refused stays as it is; the others are moved.`,
 	cmd.Flags().StringVar(&f.diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "move the pins without asking")
 	cmd.Flags().BoolVarP(&f.dryRun, "dry-run", "n", false, "show the changes without writing them")
+	cmd.Flags().BoolVar(&f.spec, "spec", false, "take the newest spec, and leave the pins as it has them")
+	cmd.Flags().BoolVar(&f.push, "push", false, "push the commits of the spec that were made here")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "approve the flagged text with this `ID`, which the review shows")
 	return cmd
 }
@@ -73,17 +95,55 @@ func update(ctx context.Context, a *cli.App, f flags, names []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.Held(ctx, f.scope, 0, "aisync update", stack.HoldLoaded)
-	if err != nil {
-		return err
-	}
-	defer s.Release()
-	if s.Locked {
+	if a.Flags.Locked {
 		return cli.Usagef("update moves pins, and --locked keeps them; leave it out")
 	}
+	doc := updateDoc{FormatVersion: cli.ViewVersion, DryRun: f.dryRun, Updates: []*move{}}
+	if len(names) == 0 && f.scope != stack.ScopeProject {
+		if doc.Spec, err = follow(ctx, a, f, mode); err != nil {
+			if a.Flags.JSON && doc.Spec != nil {
+				err = errors.Join(a.WriteJSON(doc), err)
+			}
+			return err
+		}
+	}
+	var result error
+	moved := doc.Spec != nil && doc.Spec.Moved
+	if !f.spec {
+		chosen := 0
+		chosen, result = f.pins(ctx, a, mode, names, &doc)
+		moved = moved || chosen > 0
+	} else if !a.Flags.JSON && len(doc.Spec.Behind) == 0 && !f.push {
+		a.Printf("The spec is current.\n")
+	}
+	if a.Flags.JSON {
+		return errors.Join(a.WriteJSON(doc), result)
+	}
+	if !moved {
+		return result
+	}
+	if result != nil {
+		a.Report(result)
+		result = cli.Exit(cli.ExitPartial)
+	}
+	var code cli.ExitWith // of a plan with rows that cannot be observed: the update is done
+	if err := applycmd.ShowPlan(ctx, a, f.scope); err != nil && !errors.As(err, &code) {
+		return err
+	}
+	return result
+}
+
+// pins reviews and moves the pins that names name, all without one. It returns how
+// many it moved.
+func (f flags) pins(ctx context.Context, a *cli.App, mode cli.DiffMode, names []string, doc *updateDoc) (int, error) {
+	s, err := a.Held(ctx, f.scope, 0, "aisync update", stack.HoldLoaded)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Release()
 	list, err := pinnedOf(s.View, names)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	asker := askerOf(s.View, s.Resolver(pin.Look))
 	defer asker.Close()
@@ -95,7 +155,7 @@ func update(ctx context.Context, a *cli.App, f flags, names []string) error {
 		m, err := finder.find(ctx, p)
 		switch {
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return 0, ctx.Err()
 		case err != nil:
 			failed = append(failed, err)
 			continue
@@ -113,24 +173,21 @@ func update(ctx context.Context, a *cli.App, f flags, names []string) error {
 			m.print(a, mode)
 		}
 		if err := decide(a, f, m); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	unknownIDs(a, f.accept, moves)
 	chosen := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.Moved })
 	if len(chosen) > 0 {
 		if err := finder.write(ctx, chosen); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if a.Flags.JSON {
-		if err := a.WriteJSON(updateDoc{cli.ViewVersion, f.dryRun, append([]*move{}, moves...)}); err != nil {
-			return err
-		}
-	} else {
-		conclude(a, f, moves, chosen, len(failed) == 0 && !unpinned)
+	doc.Updates = append(doc.Updates, moves...)
+	if !a.Flags.JSON {
+		conclude(a, f, doc.Spec, moves, chosen, len(failed) == 0 && !unpinned)
 	}
-	return outcome(a, moves, chosen, failed)
+	return len(chosen), outcome(a, moves, chosen, failed)
 }
 
 // decide sets whether m is moved. Flagged text has its own question, which --yes does
@@ -190,9 +247,12 @@ func unknownIDs(a *cli.App, accept []string, moves []*move) {
 }
 
 // conclude says what was done. known means that the state of each source is known.
-func conclude(a *cli.App, f flags, moves, chosen []*move, known bool) {
+func conclude(a *cli.App, f flags, spec *specMove, moves, chosen []*move, known bool) {
+	behind := spec != nil && len(spec.Behind) > 0
 	switch {
-	case len(moves) == 0 && known:
+	case len(moves) == 0 && known && behind && !f.dryRun:
+		a.Printf("Its sources are current.\n")
+	case len(moves) == 0 && known && !behind:
 		a.Printf("Everything is current.\n")
 	case f.dryRun:
 		a.Hint("nothing was written (--dry-run)")
@@ -202,7 +262,6 @@ func conclude(a *cli.App, f flags, moves, chosen []*move, known bool) {
 			names = append(names, m.Name)
 		}
 		a.Printf("Moved %s.\n", termtext.Safe(strings.Join(names, ", ")))
-		a.Hint("next: aisync plan")
 	case !slices.ContainsFunc(moves, func(m *move) bool { return m.unasked || len(m.open) > 0 }):
 		a.Printf("Nothing was moved.\n")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/quantity"
 	"aisync.dev/aisync/reconcile"
@@ -16,9 +17,11 @@ import (
 // DestroyCommand builds the command destroy.
 func DestroyCommand(a *cli.App) *cobra.Command {
 	var (
-		s     stack.Scope
-		f     cli.ApplyFlags
-		force bool
+		s      stack.Scope
+		f      cli.ApplyFlags
+		force  bool
+		dryRun bool
+		commit everyproject.CommitFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "destroy --scope host|project",
@@ -28,12 +31,15 @@ replaced. It shows the plan and asks. Files edited since stay, unless --force (a
 backup is kept).
 
 The spec stays; aisync apply makes everything again.`,
-		Example:     "  $ aisync destroy --scope project",
+		Example:     "  $ aisync destroy --scope project\n  $ aisync destroy --all --filter 'old/*' --dry-run",
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if s == "" {
 				return &cli.UsageError{Text: "destroy: missing --scope host or --scope project (all for both)", Advice: ""}
+			}
+			if dryRun {
+				return planDestroy(cmd.Context(), a, s, force, f.Diff)
 			}
 			return destroy(cmd.Context(), a, s, force, f)
 		},
@@ -42,7 +48,53 @@ The spec stays; aisync apply makes everything again.`,
 	f.Register(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "remove edited files too (a backup is kept)")
 	cmd.Flags().BoolVarP(&f.KeepGoing, "keep-going", "k", false, "skip what fails, and do the rest")
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, "show what would be removed, without removing it")
+	commit.Register(cmd)
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error {
+		return destroyAll(ctx, r, applyAllFlags{f, commit}, dryRun)
+	})
 	return cmd
+}
+
+// planDestroy shows what destroy would do.
+func planDestroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, diff string) error {
+	mode, err := cli.ParseDiffMode(diff)
+	if err != nil {
+		return err
+	}
+	v, err := a.Loaded(ctx, s, stack.LookAtRecords)
+	if err != nil {
+		return err
+	}
+	p, err := v.Engine.Plan(ctx, v.ReadEnv(), v.Store, toUninstall(v.Owners, force))
+	if err != nil {
+		return err
+	}
+	shown := view.PlanOf(p, reconcile.PlanMeta{}, v.Explain(ctx))
+	if a.Flags.JSON {
+		return a.WriteJSON(shown)
+	}
+	view.NewPlanText(a, v, "aisync destroy", mode).Render(a.Out, shown)
+	return nil
+}
+
+// toUninstall asks for a plan that uninstalls everything of owners.
+func toUninstall(owners []reconcile.Owner, force bool) reconcile.Input {
+	return reconcile.Input{Owners: owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"}
+}
+
+// destroyAll uninstalls the projects, after one question.
+func destroyAll(ctx context.Context, r *everyproject.Run, f applyAllFlags, dryRun bool) error {
+	commits, err := r.Commits(f.commit)
+	if err != nil {
+		return err
+	}
+	p := &applying{run: r, flags: f, commits: commits, verb: "Uninstall", past: "Uninstalled"}
+	p.look = r.Command([]string{"dry-run", "parallel", "lock-timeout", "keep-going"}, nil, "--json", "--scope=project", "--dry-run")
+	p.words = func(int, *everyproject.Planned) ([]string, error) {
+		return r.Command([]string{"diff"}, nil, "--json", "--yes", "--scope=project"), nil
+	}
+	return p.do(ctx, "What is removed", dryRun)
 }
 
 func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.ApplyFlags) error {
@@ -55,7 +107,7 @@ func destroy(ctx context.Context, a *cli.App, s stack.Scope, force bool, f cli.A
 		return err
 	}
 	defer w.Release()
-	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, reconcile.Input{Owners: w.Owners, Choice: reconcile.Choice{Force: force}, Dropped: "to be uninstalled"})
+	p, err := w.Engine.Plan(ctx, w.ReadEnv(), w.Store, toUninstall(w.Owners, force))
 	if err != nil {
 		return err
 	}

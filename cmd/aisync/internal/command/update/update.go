@@ -15,6 +15,7 @@ import (
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/command/edit"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
@@ -28,6 +29,7 @@ type flags struct {
 	yes      bool
 	dryRun   bool
 	accept   []string
+	to       []string // NAME=PIN
 }
 
 // updateDoc is update --json; see docs/json.md.
@@ -65,6 +67,10 @@ apply. What fails or is refused stays as it is; the others are moved.`,
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "move the pins without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show the changes without writing them")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "approve the flagged text with this `ID`, which the review shows")
+	cmd.Flags().StringArrayVar(&f.to, "to", nil, "`NAME=PIN`: move NAME only if PIN is what the review shows as its newest")
+	var commit everyproject.CommitFlags
+	commit.Register(cmd)
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error { return updateAll(ctx, r, f, commit) })
 	return cmd
 }
 
@@ -108,6 +114,10 @@ func update(ctx context.Context, a *cli.App, f flags, names []string) error {
 			unpinned = unpinned || m.row.State == newer.Unpinned
 			continue
 		}
+		if err := f.reviewed(m); err != nil {
+			failed = append(failed, err)
+			continue
+		}
 		moves = append(moves, m)
 		if !a.Flags.JSON {
 			m.print(a, mode)
@@ -131,6 +141,18 @@ func update(ctx context.Context, a *cli.App, f flags, names []string) error {
 		conclude(a, f, moves, chosen, len(failed) == 0 && !unpinned)
 	}
 	return outcome(a, moves, chosen, failed)
+}
+
+// reviewed returns an error if --to names another pin than that which m moves to.
+func (f flags) reviewed(m *move) error {
+	for _, to := range f.to {
+		if name, pin, ok := strings.Cut(to, "="); !ok || pin == "" {
+			return cli.Usagef("--to %q: want NAME=PIN", termtext.Safe(to))
+		} else if name == m.Name && pin != m.To {
+			return advice.Command(fmt.Errorf("%s %s of the %s's spec stays as it is: its newest is %s now, and --to names %s", m.Kind, m.Name, m.Scope, m.To, termtext.Safe(pin)), "aisync update "+m.Name)
+		}
+	}
+	return nil
 }
 
 // decide sets whether m is moved. Flagged text has its own question, which --yes does

@@ -27,6 +27,12 @@ func (v unsteady) settle(text string) string {
 // run prints. The page has to be as it is then; -update makes it so.
 func walk(t *testing.T, page, doc string, types, settled func(string) string) {
 	t.Helper()
+	asOnPage(t, page, doc, walked(t, page, doc, types, settled))
+}
+
+// walked returns doc, a page or a part of it, with what its walks print.
+func walked(t *testing.T, page, doc string, types, settled func(string) string) string {
+	t.Helper()
 	commands := 0
 	is := regexp.MustCompile("(?ms)^````walk\n.*?^````$").ReplaceAllStringFunc(doc, func(block string) string {
 		var got strings.Builder
@@ -45,10 +51,10 @@ func walk(t *testing.T, page, doc string, types, settled func(string) string) {
 		}
 		return "````walk\n" + settled(got.String()) + "````"
 	})
-	asOnPage(t, page, doc, is)
 	if commands < 15 {
 		t.Errorf("%s: only %d commands were found", page, commands)
 	}
+	return is
 }
 
 // asOnPage fails where a page is not what it shall be; -update makes it so.

@@ -145,7 +145,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 			return nil, o.costlyError(err.Error())
 		}
 	}
-	if l.eval, err = newEvaluator(); err != nil {
+	if l.eval, err = takeEvaluator(); err != nil {
 		return nil, err
 	}
 	s := &spec.Spec{}
@@ -165,6 +165,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err := l.problem.sorted(); err != nil {
 		return nil, err
 	}
+	l.eval.done() // a load that panics keeps it
 	s.Files, s.Digest = fingerprint(slices.Concat(hostFiles, projectFiles, nestedFiles, localFiles))
 	return s, nil
 }

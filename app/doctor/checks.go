@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"aisync.dev/aisync/app/stack"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,27 +13,27 @@ func Checks() []Check {
 	return []Check{
 		{Name: "spec", Doc: "the specs of this host and project are valid", Run: checkSpec},
 		{Name: "schema", Doc: "the schema that editors read is the one of this aisync", Run: checkSchema},
-		{Name: "folders", Doc: "home, state, cache, store and the specs' folders are writable", Run: checkFolders},
+		{Name: "folders", Doc: "home, state, cache, store and the specs' folders are writable", Machine: true, Run: checkFolders},
 		{Name: "tools", Doc: "the programs that the specs need are installed", Run: checkTools},
 		{Name: "lock", Doc: "aisync.lock is readable", Run: checkLock},
-		{Name: "records", Doc: "records, history and backups are readable and complete", Run: checkRecords},
-		{Name: "leftovers", Doc: "no interrupted apply left a file behind", Run: checkLeftovers},
+		{Name: "records", Doc: "records, history and backups are readable and complete", Machine: true, Run: checkRecords},
+		{Name: "leftovers", Doc: "no interrupted apply left a file behind", Machine: true, Run: checkLeftovers},
 		{Name: "managed-files", Doc: "what aisync made is readable and writable", Run: checkManaged},
-		{Name: "exchange", Doc: "the file systems can swap two files in one step", Run: checkExchange},
+		{Name: "exchange", Doc: "the file systems can swap two files in one step", Machine: true, Run: checkExchange},
 		{Name: "drift", Doc: "what the specs ask for is there, and unchanged since aisync made it", Run: checkDrift},
 		{Name: "hooks", Doc: "hooks and MCP servers can be started", Run: checkHooks},
-		{Name: "models", Doc: "the models are there, as they were verified, and match the catalog", Run: checkModels},
-		{Name: "memory", Doc: "what the enabled services serve fits into memory", Run: checkMemory},
-		{Name: "clock", Doc: "the clock has not gone back", Run: checkClock},
+		{Name: "models", Doc: "the models are there, as they were verified, and match the catalog", Machine: true, Run: checkModels},
+		{Name: "memory", Doc: "what the enabled services serve fits into memory", Machine: true, Run: checkMemory},
+		{Name: "clock", Doc: "the clock has not gone back", Machine: true, Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},
-		{Name: "program-versions", Doc: "programs are of versions for which aisync writes", Run: checkProgramAges},
+		{Name: "program-versions", Doc: "programs are of versions for which aisync writes", Machine: true, Run: checkProgramAges},
 		{Name: "native-plugins", Doc: "programs load the plugins that the specs ask for natively", Run: checkNativePlugins},
 		{Name: "loads-once", Doc: "no program loads a text, a skill or a server twice", Run: checkLoadsOnce},
 		{Name: "context", Doc: "what programs load at their start fits their budgets in the spec, and none cuts off a text", Run: checkContext},
 		{Name: "runs", Doc: "runs are readable, and their workers are in the recorded state", Run: checkRuns},
 		{Name: "claims", Doc: "the claims in the ledger are of agents that may be at work", Run: checkClaims},
-		{Name: "work-trees", Doc: "no more work trees of tasks and runs are kept than the spec allows", Run: checkWorkTrees},
-		{Name: "contents", Doc: "what can be verified has the right bytes", Deep: true, Limit: -1, Run: checkContents},
+		{Name: "work-trees", Doc: "no more work trees of tasks and runs are kept than the spec allows", Machine: true, Run: checkWorkTrees},
+		{Name: "contents", Doc: "what can be verified has the right bytes", Machine: true, Deep: true, Limit: -1, Run: checkContents},
 	}
 }
 
@@ -84,7 +85,13 @@ func (f Family) check(name, subject string) Check {
 // Checks returns the checks that apply to this machine and to the options of e,
 // in the order in which they are shown.
 func (e *Env) Checks() []Check {
-	list := slices.DeleteFunc(Checks(), func(c Check) bool { return c.Deep && !e.options.Deep || c.Network && e.offline })
+	project := e.options.Scope == stack.ScopeProject
+	list := slices.DeleteFunc(Checks(), func(c Check) bool {
+		return c.Deep && !e.options.Deep || c.Network && e.offline || c.Machine && project
+	})
+	if project {
+		return list
+	}
 	list = append(list, e.runtimeChecks()...)
 	list = append(list, e.serviceChecks()...)
 	if e.options.Deep {

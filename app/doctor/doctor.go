@@ -28,6 +28,7 @@ type Check struct {
 	Doc     string        // the state that it finds in order, for --help and the output
 	Network bool          // dials: left out with --offline
 	Deep    bool          // reads a lot or starts programs: only with --deep
+	Machine bool          // is about the machine alone: left out where a project is examined
 	Limit   time.Duration // how long Run may take; 0: defaultLimit, less than 0: no limit
 
 	// Run changes nothing. It works as far as it can on a machine whose state is
@@ -65,6 +66,7 @@ type Result struct {
 type Options struct {
 	Deep     bool          // with the checks that read a lot or start programs
 	NoPrompt bool          // ask no model
+	Scope    stack.Scope   // the project alone, the host alone, or "" for both
 	Timeout  time.Duration // for each answer of a server; 0: the default of that kind of answer
 }
 
@@ -105,14 +107,15 @@ func Open(ctx context.Context, m *stack.Machine, o Options) *Env {
 		}
 		return v.ServiceStates(ctx, v.Spec.Host.Services)
 	})
-	parts, err := stack.LookAtParts(ctx, m, stack.ScopeAll)
+	scope := cmp.Or(o.Scope, stack.ScopeAll)
+	parts, err := stack.LookAtParts(ctx, m, scope)
 	if err != nil {
 		e.loadErr, e.storeErr, e.specErr, e.factsErr = err, err, err, err
 		e.plan = func() (*stack.View, *reconcile.Plan, error) { return nil, nil, err }
 		e.inventory = func() (*stack.Inventory, error) { return nil, err }
 		return e
 	}
-	e.plan = planOnce(ctx, parts)
+	e.plan = planOnce(ctx, parts, scope)
 	e.inventory = sync.OnceValues(func() (*stack.Inventory, error) {
 		if err := parts.Err(); err != nil {
 			return nil, err
@@ -128,13 +131,13 @@ func Open(ctx context.Context, m *stack.Machine, o Options) *Env {
 // planOnce returns a function that plans once, however often it is called. It
 // declares what the specs ask for before it returns, for that changes the view,
 // which concurrent checks read.
-func planOnce(ctx context.Context, parts *stack.Parts) func() (*stack.View, *reconcile.Plan, error) {
+func planOnce(ctx context.Context, parts *stack.Parts, scope stack.Scope) func() (*stack.View, *reconcile.Plan, error) {
 	v, err := parts.Open(ctx)
 	plan := sync.OnceValues(func() (*reconcile.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		return v.Plan(ctx, stack.Request{Scope: stack.ScopeAll})
+		return v.Plan(ctx, stack.Request{Scope: scope})
 	})
 	return func() (*stack.View, *reconcile.Plan, error) {
 		p, err := plan()

@@ -34,8 +34,8 @@ type Report struct {
 	Owners        []reconcile.Owner `json:"owners"`
 	Notes         []reconcile.Note  `json:"notes"`
 
-	Prefix    string `json:"-"` // of the project in its repository: "" or "tools/x/"
-	nested    func(file string) string
+	Prefix    string   `json:"-"` // of the project in its repository: "" or "tools/x/"
+	cwd, dir  string   // from which the origins are named, and of the project
 	Unmatched []string `json:"-"` // patterns of what to leave out that match nothing which differs
 }
 
@@ -99,7 +99,7 @@ func Of(ctx context.Context, v *stack.View, o Options) (*Report, error) {
 	if o.Repository && v.Places.Project != "" {
 		r.Prefix = v.Repository().Prefix()
 	}
-	r.nested = func(file string) string { return nestedSpec(v.Cwd, v.Places.Project, file) }
+	r.cwd, r.dir = v.Cwd, v.Places.Project
 	return r, nil
 }
 

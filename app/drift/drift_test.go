@@ -2,6 +2,7 @@ package drift_test
 
 import (
 	"errors"
+	"path"
 	"strings"
 	"testing"
 
@@ -167,21 +168,6 @@ func TestSourcesAreVerifiedOnlyWithANetwork(t *testing.T) {
 	}
 }
 
-func TestProjectsAreFoundBelowTheRoots(t *testing.T) {
-	s := stacktest.New(t, map[string]string{stacktest.HostSpec: "package aisync\n\nhosts: me: {match: {}, roots: [\"~/code\", \"~/code/a\", \"~/gone\"]}\n"})
-	for _, name := range []string{"a", "b/c", "node_modules/x", ".hidden/x", "1/2/3/4/5/6"} {
-		s.Write("home/code/"+name+"/aisync.cue", "package aisync\n")
-	}
-	got, err := drift.Projects(t.Context(), s.Machine())
-	if want := s.Path("home/code/a") + " " + s.Path("home/code/b/c"); err != nil || strings.Join(got, " ") != want {
-		t.Errorf("%q, %v", got, err)
-	}
-	s.Write(stacktest.HostSpec, "package aisync\n\nhosts: me: match: {}\n")
-	if _, err := drift.Projects(t.Context(), s.Machine()); err == nil || !strings.Contains(err.Error(), "no roots") {
-		t.Errorf("a host without roots: %v", err)
-	}
-}
-
 func TestSummaryCountsProjects(t *testing.T) {
 	d := []drift.Difference{{}}
 	got := drift.Summarize([]drift.ProjectReport{
@@ -201,8 +187,13 @@ func TestSummaryCountsProjects(t *testing.T) {
 
 func TestPrefixIsRelativeWhereItCanBe(t *testing.T) {
 	for _, c := range [][3]string{{"/a", "/a/b", "b/"}, {"/a", "/a", "./"}, {"/a", "/c/d", "/c/d/"}} {
-		if got := drift.PrefixFrom(c[0], c[1]); got != c[2] {
-			t.Errorf("from %s to %s: %s", c[0], c[1], got)
+		r := drift.Empty()
+		if r.From(c[0], c[1]); r.Prefix != c[2] {
+			t.Errorf("from %s to %s: %s", c[0], c[1], r.Prefix)
+		}
+		d := drift.Difference{ChangeDoc: reconcile.ChangeDoc{Address: "file:~/.claude.json", Origin: []reconcile.Position{{File: "packages/api/aisync.cue", Line: 3}}}}
+		if file, _, ok := r.At(d); !ok || file != path.Join(c[2], "packages/api/aisync.cue") {
+			t.Errorf("from %s to %s: an origin in %s", c[0], c[1], file)
 		}
 	}
 }

@@ -25,14 +25,19 @@ func (r *Report) At(d Difference) (file string, line int, ok bool) {
 	}
 	for _, o := range d.Origin {
 		if path.Base(o.File) == place.SpecFile {
-			spec := place.SpecFile
-			if r.nested != nil {
-				spec = r.nested(o.File)
-			}
-			return path.Join(r.Prefix, spec), o.Line, true
+			return path.Join(r.Prefix, nestedSpec(r.cwd, r.dir, o.File)), o.Line, true
 		}
 	}
 	return "", 0, false
+}
+
+// From says that r was made in dir, whose places are shown as seen from cwd.
+func (r *Report) From(cwd, dir string) {
+	r.cwd, r.dir = dir, dir
+	if rel, err := filepath.Rel(cwd, dir); err == nil && filepath.IsLocal(rel) {
+		dir = rel
+	}
+	r.Prefix = filepath.ToSlash(dir) + "/"
 }
 
 // nestedSpec returns a spec, as named from cwd, as a path below the project: that

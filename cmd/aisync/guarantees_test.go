@@ -104,6 +104,7 @@ func TestReadOnlyCommandsWriteNothing(t *testing.T) {
 		before := tree(t, p.dir)
 		for _, args := range [][]string{
 			{"validate"}, {"plan"}, {"plan", "--json"}, {"drift"}, {"drift", "--scope", "all", "--format", "sarif"}, {"status"},
+			{"plan", "--all", "--below", p.project()}, {"drift", "--all", "--below", p.project()}, {"doctor", "--all", "--offline", "--below", p.project()}, {"destroy", "--scope", "project", "--dry-run"},
 			{"facts"}, {"doctor", "--deep"}, {"version"}, {"completion", "bash"}, {"help"},
 		} {
 			out, err := p.aisync(args...).CombinedOutput()

@@ -21,6 +21,7 @@ import (
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 	"aisync.dev/aisync/cmd/aisync/internal/command/message"
 	runcmd "aisync.dev/aisync/cmd/aisync/internal/command/run"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	_ "aisync.dev/aisync/cmd/aisync/quick/hook" // answers in its init
 	_ "aisync.dev/aisync/cmd/aisync/quick/hook/tool"
 	quickledger "aisync.dev/aisync/cmd/aisync/quick/ledger"
@@ -48,6 +49,11 @@ func execute(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.Wri
 	}
 	if len(argv) == 2 && argv[1] == cli.RehearseCommand {
 		return cli.RehearseHere(stdin, stdout)
+	}
+	if len(argv) == 2 && argv[1] == everyproject.WorkerCommand {
+		return everyproject.Serve(stdin, stdout, variables, func(argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) int {
+			return execute(g, argv, stdin, stdout, stderr, variables)
+		})
 	}
 	if sandbox.IsInside(argv) {
 		return sandbox.Main(argv)

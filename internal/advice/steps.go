@@ -48,8 +48,11 @@ func NoTarget(pattern string) error { return unmatched("--target", pattern) }
 // NoExclude is the error for an --exclude pattern without a match in the plan.
 func NoExclude(pattern string) error { return unmatched("--exclude", pattern) }
 
+// Unmatched is in the text of both errors.
+const Unmatched = "no match in this plan"
+
 func unmatched(flag, pattern string) error {
-	return New(fmt.Errorf("%s %s: no match in this plan", flag, pattern), SeeAddresses)
+	return New(fmt.Errorf("%s %s: %s", flag, pattern, Unmatched), SeeAddresses)
 }
 
 // MakePlan says how to make the plan file.

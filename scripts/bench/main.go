@@ -36,6 +36,7 @@ func main() {
 	health := flag.Bool("doctor", false, "measure doctor on the contract's host alone")
 	recorded := flag.Bool("runs", false, "measure runs alone")
 	history := flag.Bool("history", false, "measure beside many projects, and with many runtimes, alone")
+	many := flag.Bool("projects", false, "measure all projects at once alone")
 	programs := flag.Bool("programs", false, "measure 500 rules for seven programs alone")
 	skills := flag.Bool("skills", false, "measure skills that others publish alone")
 	older := flag.String("older", "", "with -programs and -ledger: another binary, measured in turns with this one")
@@ -60,6 +61,8 @@ func main() {
 		alone = "runs"
 	case *history:
 		alone = "history"
+	case *many:
+		alone = "projects"
 	case *programs:
 		alone = "programs"
 	case *skills:
@@ -103,7 +106,7 @@ func bench(w *world, model int64, alone string) (err error) {
 		measure func() ([]row, error)
 	}{
 		{"", w.start}, {"agents", w.atWork}, {"", w.firstApply}, {"", w.noChange}, {"drift", w.drift}, {"doctor", w.doctor}, {"", w.chezmoi},
-		{"history", w.history}, {"history", w.ownRuntimes}, {"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters}, {"programs", w.programs}, {"skills", w.skillSources},
+		{"history", w.history}, {"history", w.ownRuntimes}, {"projects", w.manyProjects}, {"ledger", w.ledger}, {"runs", w.recorded}, {"adapters", w.fewAdapters}, {"adapters", w.manyAdapters}, {"programs", w.programs}, {"skills", w.skillSources},
 	}
 	var rows []row
 	for _, m := range all {

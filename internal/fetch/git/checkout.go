@@ -26,6 +26,9 @@ type Checkout struct {
 // LastChange describes the folder dir. It is an error if git carries nothing of
 // dir.
 func LastChange(ctx context.Context, dir string) (Checkout, error) {
+	if !below(dir) { // no git needs to start
+		return Checkout{}, fmt.Errorf("git carries nothing of %s", dir)
+	}
 	top, err := look(ctx, gitrepo.Place{Dir: dir}, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return Checkout{}, err
@@ -41,6 +44,23 @@ func LastChange(ctx context.Context, dir string) (Checkout, error) {
 	}
 	c.Date = time.Unix(seconds, 0).UTC()
 	return c, nil
+}
+
+// below reports whether dir, or a folder above it, has a .git.
+func below(dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	for at := real; err == nil; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
+	return true // git says what is wrong
 }
 
 // Order is how a checkout relates to a commit.

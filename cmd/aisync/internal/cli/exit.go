@@ -28,7 +28,7 @@ const (
 	ExitDiff     = 2  // differences, where they were asked for
 	ExitPartial  = 3  // applied in part
 	ExitConflict = 4  // an undecided conflict or effect
-	exitStale    = 5  // the plan file is out of date
+	ExitStale    = 5  // the plan file is out of date
 	ExitLocked   = 6  // another apply is running
 	exitOffline  = 7  // network required, but --offline
 	ExitUsage    = 64 // wrong command, flag or argument
@@ -54,7 +54,7 @@ func ExitCode(err error) int {
 	case errors.As(err, &held), errors.Is(err, pin.ErrBusy), errors.Is(err, runs.ErrBusy):
 		return ExitLocked
 	case errors.Is(err, reconcile.ErrStale), errors.Is(err, reconcile.ErrStalePlan):
-		return exitStale
+		return ExitStale
 	case errors.Is(err, reconcile.ErrUndecided):
 		return ExitConflict
 	case errors.Is(err, reconcile.ErrOffline):

@@ -71,10 +71,12 @@ func PrintDiff(a *cli.App, diff string) {
 // DiffLinesOf returns the lines of a unified diff without those that name the files.
 func DiffLinesOf(diff string) []reconcile.Line {
 	var out []reconcile.Line
+	names := strings.HasPrefix(diff, "--- ") // and not a line about a changed mode
 	for line := range strings.Lines(diff) {
 		line = strings.TrimRight(line, "\r\n")
+		names = names && !strings.HasPrefix(line, "@@")
 		switch {
-		case strings.HasPrefix(line, "--- a/"), strings.HasPrefix(line, "+++ b/"):
+		case names, strings.HasPrefix(line, "--- a/"), strings.HasPrefix(line, "+++ b/"):
 		case strings.HasPrefix(line, "@@"):
 			out = append(out, reconcile.Line{Op: '@', Text: line})
 		case line != "" && strings.ContainsAny(line[:1], "+- "):

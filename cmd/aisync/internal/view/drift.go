@@ -47,7 +47,7 @@ func DriftText(v *drift.Report, w io.Writer, p cli.Painter, mode cli.DiffMode) {
 					fmt.Fprintf(w, "      %s:%d: %s\n", termtext.Safe(f.File), at.Line, termtext.Safe(at.Text))
 				}
 			}
-			if !wholeText(f.ChangeDoc) || mode == cli.DiffFull {
+			if !WholeText(f.ChangeDoc) || mode == cli.DiffFull {
 				RenderDiff(w, p, f.Lines, mode, "      ", "aisync drift")
 			}
 		}

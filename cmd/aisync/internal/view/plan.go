@@ -123,9 +123,9 @@ func isProject(r reconcile.ChangeDoc) bool {
 	return true
 }
 
-// wholeText reports whether the difference of r is the whole text of a file that is
+// WholeText reports whether the difference of r is the whole text of a file that is
 // created or deleted: its length says enough.
-func wholeText(r reconcile.ChangeDoc) bool {
+func WholeText(r reconcile.ChangeDoc) bool {
 	if r.Kind != "file" || len(r.Leaves) != 1 || r.Action != reconcile.Create && r.Action != reconcile.Delete {
 		return false
 	}

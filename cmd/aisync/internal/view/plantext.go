@@ -104,7 +104,7 @@ func (t PlanText) flaggedRow(w io.Writer, rules []string) {
 
 func (t PlanText) row(w io.Writer, r reconcile.ChangeDoc, rules []string, next string) {
 	what := r.Meaning
-	short := wholeText(r) && t.Diff != cli.DiffFull
+	short := WholeText(r) && t.Diff != cli.DiffFull
 	if n := len(r.Lines); short && n > 0 {
 		what += ", " + quantity.Count(n, "line")
 	}

@@ -112,7 +112,7 @@ func (s Skill) render(w io.Writer, p cli.Painter, mode cli.DiffMode, command str
 	}
 	folder := strings.TrimSuffix(string(s.Address), "*")
 	for _, r := range s.rows {
-		if len(r.Lines) > 0 && (mode == cli.DiffFull || !wholeText(r)) {
+		if len(r.Lines) > 0 && (mode == cli.DiffFull || !WholeText(r)) {
 			fmt.Fprintln(w, "      "+termtext.Safe(strings.TrimPrefix(string(r.Address), folder)+": "+r.Meaning))
 			RenderDiff(w, p, r.Lines, mode, "        ", command)
 		}

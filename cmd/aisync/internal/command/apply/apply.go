@@ -13,6 +13,7 @@ import (
 
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/quantity"
@@ -54,13 +55,18 @@ hidden characters or a command that sends secrets away, and asks about it. Neith
 --yes nor --trust answers that; --accept with the ID that the plan shows does, for
 these bytes only.
 
+With --all it shows the plans of all projects, each change once, asks once, and
+applies them one after the other. A project where something is undecided or fails
+stops no other. --commit makes one commit a project, of what was written alone.
+
 Exit codes: 0 done; 1 error; 2 nothing to do, but there are undecided edits; 3
 done in part; 4 undecided, nothing changed; 5 the plan file is out of date; 6
 another apply is running; 7 network required, but --offline.`,
 		Example: `  $ aisync apply
   $ aisync apply --yes --trust
   $ aisync apply --accept 0f1e2d3c4b5a
-  $ aisync apply tonight.plan`,
+  $ aisync apply tonight.plan
+  $ aisync apply --all --commit --filter 'web/*'`,
 		Annotations: map[string]string{"effect": "writes"},
 		Args:        cli.MaxArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,6 +85,11 @@ another apply is running; 7 network required, but --offline.`,
 	cli.TransferFlags(cmd.Flags(), &ask.Transfer)
 	cmd.Flags().StringSliceVar(&f.Accept, "accept", nil, "approve the flagged text with this `ID`, which the plan shows")
 	cmd.Flags().BoolVar(&f.Trust, "trust", false, "approve everything that programs and git will obey in this project")
+	var commit everyproject.CommitFlags
+	commit.Register(cmd)
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error {
+		return applyAll(ctx, r, applyAllFlags{f, commit})
+	})
 	return cmd
 }
 

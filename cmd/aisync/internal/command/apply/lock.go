@@ -10,6 +10,7 @@ import (
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
@@ -49,7 +50,7 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Annotations: map[string]string{"effect": "writes"},
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if len(ids) > 0 && !update {
-				return &cli.UsageError{Text: fmt.Sprintf("lock: %q: IDs go with --update", termtext.Safe(ids[0])), Advice: "aisync lock --update " + termtext.Safe(ids[0])}
+				return lockIDs(ids[0])
 			}
 			return lock(cmd.Context(), a, s, f, update, ids)
 		},
@@ -58,7 +59,17 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	cmd.Flags().StringVar(&f.Diff, "diff", string(cli.DiffShort), "`HOW` much of each bundle's difference to show: short, full, none")
 	cmd.Flags().BoolVar(&update, "update", false, "move the pins of the sources and models named, or all pins")
+	var commit everyproject.CommitFlags
+	commit.Register(cmd)
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error {
+		return lockAll(ctx, r, f.Diff, commit, update, r.Args)
+	})
 	return cmd
+}
+
+// lockIDs is the error of an id without --update.
+func lockIDs(id string) error {
+	return &cli.UsageError{Text: fmt.Sprintf("lock: %q: IDs go with --update", termtext.Safe(id)), Advice: "aisync lock --update " + termtext.Safe(id)}
 }
 
 func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, update bool, ids []string) error {

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
@@ -31,7 +32,8 @@ func PlanCommand(a *cli.App) *cobra.Command {
 		Use:   "plan",
 		Short: "show what would change, why, and which spec line asks for it",
 		Long: `Compares the specs with what is there and with what aisync last made, and shows
-what an apply would do. It writes nothing and never uses the network.
+what an apply would do. It writes nothing and never uses the network. With --all
+it shows each change of all projects once, with the projects that it is in.
 
 The signs: + create, ~ change, - delete, < restore what was there before,
 = adopt as it is, . forget and leave, ! undecided, ? cannot be observed.
@@ -63,6 +65,12 @@ something that cannot be observed.`,
 	f.BoolVar(&detailed, "detailed-exitcode", false, "exit 2 if there are differences")
 	f.StringVar(&packages, "packages", "", "print only the names of the packages to install with `VIA` (pacman, apt, npm, …), one per line: those of the spec, and those with programs that it needs")
 	f.StringVar(&diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error {
+		if out != "" || packages != "" {
+			return cli.Usagef("--out and --packages are for one project: leave out --all")
+		}
+		return planAll(ctx, r, diff, detailed)
+	})
 	return cmd
 }
 

@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"aisync.dev/aisync/app/doctor"
+	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/internal/termtext"
 )
 
@@ -44,11 +48,11 @@ answers with yes.
 		Use:         "doctor",
 		Short:       "check that everything works, and name a fix for each problem",
 		Long:        long.String() + "\nResults: ok; skip: not checked, and why; warn: works, but with less; fail.\nExit code 0: nothing fails; 1: something does.",
-		Example:     "  $ aisync doctor --offline\n  $ aisync doctor --deep --timeout 10m",
+		Example:     "  $ aisync doctor --offline\n  $ aisync doctor --deep --timeout 10m\n  $ aisync doctor --all --offline",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.Places()
+			p, err := placesOf(a, o.Scope)
 			if err != nil {
 				return err
 			}
@@ -63,8 +67,27 @@ answers with yes.
 	cmd.Flags().BoolVar(&o.Deep, "deep", false, "read every byte of what can be verified, such as models, and run the programs' own checks")
 	cmd.Flags().BoolVar(&start, "start-servers", false, "with --deep: start the MCP servers of the specs without asking")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 0, "give a server `TIME` for each answer (default: 10s to name its models, 3m to a prompt)")
+	o.Scope = stack.ScopeAll
+	cli.ScopeFlag(&o.Scope, cmd)
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error { return doctorAll(ctx, r, start) })
 	cmd.Flags().BoolVar(&o.NoPrompt, "no-prompt", false, "send no prompt to a model, which may have to be loaded first")
 	return cmd
+}
+
+// placesOf returns the places that the checks of a scope are about.
+func placesOf(a *cli.App, s stack.Scope) (place.Places, error) {
+	if s == stack.ScopeHost {
+		p, err := a.HostPlaces()
+		p.Project, p.From = "", ""
+		return p, err
+	}
+	p, err := a.Places()
+	if err == nil {
+		if _, err = s.Owners(p); err != nil {
+			err = cli.InputHint(err)
+		}
+	}
+	return p, err
 }
 
 // askToStart starts the servers of the specs in the checks of e if the person

@@ -11,6 +11,7 @@ import (
 	"aisync.dev/aisync/app/drift"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/cmd/aisync/internal/view"
 	"aisync.dev/aisync/internal/shellquote"
 	"aisync.dev/aisync/internal/termtext"
@@ -20,7 +21,7 @@ import (
 type driftFlags struct {
 	format, failOn, diff string
 	ignore               []string
-	verifySources, all   bool
+	verifySources        bool
 }
 
 // Command builds the command drift.
@@ -59,15 +60,17 @@ error, or something that cannot be observed.`,
 	fs.StringVar(&f.failOn, "fail-on", "both", "exit 2 for `WHICH`: drift, pending, both")
 	fs.StringVar(&f.diff, "diff", string(cli.DiffShort), "`HOW` much of each difference to show: short, full, none")
 	fs.StringArrayVar(&f.ignore, "ignore", nil, "leave out this `ADDRESS` or pattern; may be repeated")
-	fs.BoolVar(&f.all, "all", false, "check every project below the host's roots")
 	fs.BoolVar(&f.verifySources, "verify-sources", false, "fetch pinned sources again and compare them with their pins")
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error { return driftAll(ctx, r, f) })
 	return cmd
 }
 
-func runDrift(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags) error {
+// check returns how much of each difference to show, or a usage error. It sets the
+// format that --json asks for.
+func (f *driftFlags) check(a *cli.App) (cli.DiffMode, error) {
 	mode, err := cli.ParseDiffMode(f.diff)
 	if err != nil {
-		return err
+		return mode, err
 	}
 	if a.Flags.JSON && f.format == "text" {
 		f.format = "json"
@@ -75,15 +78,20 @@ func runDrift(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags) erro
 	switch f.format {
 	case "text", "json", "sarif", "github", "junit":
 	default:
-		return cli.Usagef("--format %q: want text, json, sarif, github or junit", f.format)
+		return mode, cli.Usagef("--format %q: want text, json, sarif, github or junit", f.format)
 	}
 	switch f.failOn {
 	case "drift", "pending", "both":
 	default:
-		return cli.Usagef("--fail-on %q: want drift, pending or both", f.failOn)
+		return mode, cli.Usagef("--fail-on %q: want drift, pending or both", f.failOn)
 	}
-	if f.all {
-		return driftAll(ctx, a, s, f, mode)
+	return mode, nil
+}
+
+func runDrift(ctx context.Context, a *cli.App, s stack.Scope, f driftFlags) error {
+	mode, err := f.check(a)
+	if err != nil {
+		return err
 	}
 	v, err := lookForDrift(ctx, a, s, f)
 	if err != nil {

@@ -74,6 +74,7 @@ to leave a link.`,
 	cmd.Flags().StringVar(&version, "version", "", "install `VERSION` (default: the version that aisync.lock pins)")
 	cmd.Flags().BoolVar(&move, "move-notes", false, "move the project's notes to AGENTS.md, and leave a link")
 	cmd.Flags().StringVar(&program, "cli", "", "drive a generic runtime with the program of `RUNTIME`")
+	registerAll(cmd, a)
 	return cmd
 }
 

@@ -63,6 +63,7 @@ location.`,
 	cmd.Flags().StringVar(&source, "source", "", "the bundle's location: owner/repo, a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().StringSliceVar(&partNames, "parts", nil, "add only these `PARTS` of a host's bundle: rules, skills, hooks")
 	cmd.Flags().BoolVar(&team, "team", false, "add a team's bundle instead of a language")
+	registerAll(cmd, a)
 	return cmd
 }
 

@@ -85,6 +85,7 @@ What the registry said is kept for the time without a network.`,
 	env.register(cmd, "env", "its environment")
 	header.register(cmd, "header", "the headers of a remote server")
 	r.register(cmd)
+	registerAll(cmd, a)
 	return cmd
 }
 

@@ -55,6 +55,7 @@ or the path of an archive or a folder.`,
 	f.register(cmd)
 	cmd.Flags().StringSliceVar(&runtimes, "for", nil, "only for these `RUNTIMES`")
 	cmd.Flags().StringVar(&name, "name", "", "the `NAME` of the source in the spec (default: by its address)")
+	registerAll(cmd, a)
 	return cmd
 }
 
@@ -96,6 +97,7 @@ It may also be the address of the plugin itself.`,
 	f.register(cmd)
 	cmd.Flags().StringSliceVar(&runtimes, "for", nil, "only for these `RUNTIMES`")
 	cmd.Flags().BoolVar(&native, "native", false, "claude loads the plugin itself, whole; the others get it translated")
+	registerAll(cmd, a)
 	return cmd
 }
 

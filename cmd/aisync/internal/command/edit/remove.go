@@ -58,6 +58,7 @@ func removeOne(a *cli.App, k Kind) *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	registerAll(cmd, a)
 	return cmd
 }
 
@@ -90,6 +91,9 @@ func (e *Editing) Names(k Kind) []string {
 	return out
 }
 
+// notThere begins the error of an entry that the spec of a scope does not have.
+const notThere = "the %s's spec has no"
+
 // remove removes the entry called name. For a bundle or a skill, the part after // is
 // enough if it is unique.
 func (e *Editing) remove(ctx context.Context, k Kind, name string) error {
@@ -108,7 +112,7 @@ func (e *Editing) remove(ctx context.Context, k Kind, name string) error {
 		}
 	}
 	if i < 0 {
-		return fmt.Errorf("the %s's spec has no %s %q%s", e.Scope, k.name, termtext.Safe(name), nearest.Suggest(name, e.Names(k)))
+		return fmt.Errorf(notThere+" %s %q%s", e.Scope, k.name, termtext.Safe(name), nearest.Suggest(name, e.Names(k)))
 	}
 	if j := slices.IndexFunc(all[i+1:], is); j >= 0 && all[i+1+j].name != all[i].name {
 		return fmt.Errorf("%q may be %s or %s; name one of them", termtext.Safe(name), all[i].name, all[i+1+j].name)

@@ -37,6 +37,9 @@ func specsOf(w *stack.View) (*spec.Host, *spec.Project) {
 	return host, project
 }
 
+// unknownName begins the error of a name that no spec has.
+const unknownName = "no source and no server of a registry is called"
+
 // pinnedOf returns what the specs pin, and of that what names names; all without one.
 func pinnedOf(w *stack.View, names []string) ([]*newer.Pinned, error) {
 	host, project := specsOf(w)
@@ -51,7 +54,7 @@ func pinnedOf(w *stack.View, names []string) ([]*newer.Pinned, error) {
 	var out []*newer.Pinned
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("no source and no server of a registry is called %q in the spec%s", termtext.Safe(name), nearest.Suggest(name, known))
+			return nil, fmt.Errorf(unknownName+" %q in the spec%s", termtext.Safe(name), nearest.Suggest(name, known))
 		}
 	}
 	for _, p := range all {

@@ -14,11 +14,16 @@ import (
 
 // print shows the review of m to a person.
 func (m *move) print(a *cli.App, mode cli.DiffMode) {
+	m.printAs(a, mode, "of the "+m.Scope+"'s spec", "aisync update "+shellquote.Terminal(m.Name))
+}
+
+// printAs is print, with words for where m is, and the command that shows and moves it.
+func (m *move) printAs(a *cli.App, mode cli.DiffMode, where, command string) {
 	from := short(m.From)
 	if m.row.PinnedDate != nil {
 		from += " of " + m.row.PinnedDate.Format("2006-01-02")
 	}
-	a.Printf("%s %s: %s → %s\n", a.Paint().Bold(termtext.Safe(m.Name)), a.Paint().Dim("of the "+m.Scope+"'s spec"), from, short(m.To))
+	a.Printf("%s %s: %s → %s\n", a.Paint().Bold(termtext.Safe(m.Name)), a.Paint().Dim(where), from, short(m.To))
 	line := func(prefix, text string) { a.Printf("%s\n", a.Hang(prefix, termtext.Safe(text))) }
 	if m.Note != "" {
 		line("  ", m.Note)
@@ -27,7 +32,6 @@ func (m *move) print(a *cli.App, mode cli.DiffMode) {
 		line("  ", "in the spec: "+m.row.Address+" → "+m.Address)
 	}
 	t := view.PlanText{Paint: a.Paint()}
-	command := "aisync update " + shellquote.Terminal(m.Name)
 	for _, i := range m.Review.Items {
 		a.Printf("  %s %s %s\n", t.Symbol(reconcile.Action(i.Action)), i.Kind, termtext.Safe(title(i)))
 		for _, f := range i.Files {

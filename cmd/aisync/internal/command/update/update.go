@@ -16,6 +16,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	applycmd "aisync.dev/aisync/cmd/aisync/internal/command/apply"
 	"aisync.dev/aisync/cmd/aisync/internal/command/edit"
+	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
@@ -31,6 +32,7 @@ type flags struct {
 	spec     bool // only the spec, no pins
 	push     bool
 	accept   []string
+	to       []string // NAME=PIN
 }
 
 // updateDoc is update --json; see docs/json.md.
@@ -87,6 +89,10 @@ apply. What fails or is refused stays as it is; the others are moved.`,
 	cmd.Flags().BoolVar(&f.spec, "spec", false, "take the newest spec, and leave the pins as it has them")
 	cmd.Flags().BoolVar(&f.push, "push", false, "push the commits of the spec that were made here")
 	cmd.Flags().StringSliceVar(&f.accept, "accept", nil, "approve the flagged text with this `ID`, which the review shows")
+	cmd.Flags().StringArrayVar(&f.to, "to", nil, "`NAME=PIN`: move NAME only if PIN is what the review shows as its newest")
+	var commit everyproject.CommitFlags
+	commit.Register(cmd)
+	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error { return updateAll(ctx, r, f, commit) })
 	return cmd
 }
 
@@ -168,6 +174,10 @@ func (f flags) pins(ctx context.Context, a *cli.App, mode cli.DiffMode, names []
 			unpinned = unpinned || m.row.State == newer.Unpinned
 			continue
 		}
+		if err := f.reviewed(m); err != nil {
+			failed = append(failed, err)
+			continue
+		}
 		moves = append(moves, m)
 		if !a.Flags.JSON {
 			m.print(a, mode)
@@ -188,6 +198,18 @@ func (f flags) pins(ctx context.Context, a *cli.App, mode cli.DiffMode, names []
 		conclude(a, f, doc.Spec, moves, chosen, len(failed) == 0 && !unpinned)
 	}
 	return len(chosen), outcome(a, moves, chosen, failed)
+}
+
+// reviewed returns an error if --to names another pin than that which m moves to.
+func (f flags) reviewed(m *move) error {
+	for _, to := range f.to {
+		if name, pin, ok := strings.Cut(to, "="); !ok || pin == "" {
+			return cli.Usagef("--to %q: want NAME=PIN", termtext.Safe(to))
+		} else if name == m.Name && pin != m.To {
+			return advice.Command(fmt.Errorf("%s %s of the %s's spec stays as it is: its newest is %s now, and --to names %s", m.Kind, m.Name, m.Scope, m.To, termtext.Safe(pin)), "aisync update "+m.Name)
+		}
+	}
+	return nil
 }
 
 // decide sets whether m is moved. Flagged text has its own question, which --yes does

@@ -26,7 +26,9 @@ COLD := net net/http/... vendor/golang.org/x/... crypto/tls crypto/x509 encoding
   github.com/pelletier/... github.com/ulikunitz/... github.com/modelcontextprotocol/... github.com/google/jsonschema-go/... \
   github.com/segmentio/... github.com/yosida95/... golang.org/x/oauth2/... google.golang.org/protobuf/... \
   github.com/cockroachdb/apd/... mvdan.cc/sh/... golang.org/x/net/... golang.org/x/text/... encoding/base64 encoding/csv encoding/hex \
-  flag go/... html/... log/... math/big mime/... testing/... cuelang.org/go/internal/core/debug cuelang.org/go/internal/core/export \
+  archive/... container/... context encoding/pem expvar flag go/... html/... io/fs log/... math/big mime/... os/... path/... regexp/syntax testing/... text/... \
+  github.com/Masterminds/... github.com/ebitengine/... golang.org/x/sys/... golang.org/x/term/... cuelang.org/go/mod/... cuelang.org/go/internal/mod/... \
+  $(addprefix cuelang.org/go/cue/,build errors format load) $(addprefix cuelang.org/go/internal/core/,compile convert debug dep export layer runtime subsume toposort walk) \
   cuelang.org/go/pkg/... cuelang.org/go/encoding/... cuelang.org/go/internal/encoding/... aisync.dev/aisync/...
 HOT := $(addprefix aisync.dev/aisync/,adapter adapter/loads adapter/render agents/hook agents/ledger/... agents/roster agents/seat \
   cmd/aisync/quick internal/bundle internal/fetch internal/frontmatter internal/gguf internal/merge/... reconcile/...)

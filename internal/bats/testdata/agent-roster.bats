@@ -155,7 +155,7 @@ agent() {
 }
 
 @test "a wrong word is no answer either" {
-  for words in --no-such-flag someword "--color never" "--self x" "--proc"; do
+  for words in --no-such-flag someword "--color sometimes" "--self x" "--proc"; do
     run agent-roster $words
     [ "$status" -eq 2 ]
   done

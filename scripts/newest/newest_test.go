@@ -47,7 +47,7 @@ func (l *lab) run(_ context.Context, at map[string]string, pattern string, _ []s
 		v = proof.Version
 	}
 	bad := func(from string) bool { return from != "" && versions.Compare(v, from) >= 0 }
-	for scope, listed := range map[string][]string{"user": append(slices.Clone(proof.User), "mcp"), "project": proof.Project} {
+	for scope, listed := range map[string][]string{"user": append(slices.Clone(proof.User), "permissions"), "project": proof.Project} {
 		for _, part := range listed {
 			test := "Test" + part + "/" + scope + "/pi"
 			if pattern != "" && pattern != exactly(test) {
@@ -58,7 +58,7 @@ func (l *lab) run(_ context.Context, at map[string]string, pattern string, _ []s
 				o.failed = append(o.failed, test) // it fails before it looks at the part
 				continue
 			}
-			if part == "mcp" && v == proof.Version {
+			if part == "permissions" && v == proof.Version {
 				continue // what the newer program has
 			}
 			o.seen["pi"][scope][part] = realcli.SeenPart{Right: !wrong, Test: test}
@@ -140,7 +140,7 @@ func TestRegressionsAreBisected(t *testing.T) {
 		"rules project": "run → wrong true 50.11.0",
 		"hooks project": "run → not seen true 50.1.0",
 		"`TestStory`":   "passes → fails true 50.9.0",
-		"mcp user":      "manual → run false ",
+		"permissions user":      "manual → run false ",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("changes\n%v\nwant\n%v", got, want)
@@ -155,7 +155,7 @@ func TestRegressionsAreBisected(t *testing.T) {
 	for _, row := range []string{
 		"| pi | " + p.pin.Version + " | 50.11.0 | 50.11.0 | ",
 		"| pi | skills | user | " + p.pin.Version + " | 50.11.0 | **regressed**: run → wrong | 50.3.0 |\n",
-		"| pi | mcp | user | " + p.pin.Version + " | 50.11.0 | better: manual → run |  |\n",
+		"| pi | permissions | user | " + p.pin.Version + " | 50.11.0 | better: manual → run |  |\n",
 	} {
 		if !strings.Contains(r.markdown(), row) {
 			t.Errorf("the page lacks %q:\n%s", row, r.markdown())

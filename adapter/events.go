@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -82,9 +83,21 @@ func (p place) covered(places []place, h bundle.Hook) bool {
 			return false
 		}
 		level, _ := q.level(h.Event)
-		_, ok := h.Matcher(q.rt.ID, q.rt.Tools)
-		return level == "native" && ok
+		matcher, ok := h.Matcher(q.rt.ID, q.rt.Tools)
+		return level == "native" && ok && !p.refuses(h, matcher)
 	})
+}
+
+// refuses reports whether the program of p does not run a hook that lies where it
+// looks.
+func (p place) refuses(h bundle.Hook, matcher string) bool {
+	f := p.scope.Events
+	if h.Event == "SessionStart" && f.Starts != "" && matcher != "" {
+		if form, err := regexp.Compile("^(?:" + matcher + ")$"); err == nil && !form.MatchString(f.Starts) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(f.Refuses, func(text string) bool { return strings.Contains(h.Command, text) })
 }
 
 // event declares one hook for the program of p. It returns why the program will
@@ -101,6 +114,9 @@ func (b *builder) event(p place, w bundleRequest, programs []bundle.File, h bund
 	matcher, ok := h.Matcher(p.rt.ID, p.rt.Tools)
 	if !ok {
 		return "tools"
+	}
+	if p.refuses(h, matcher) {
+		return "manual"
 	}
 	command, own := h.Command, false
 	if first, _, _ := strings.Cut(command, " "); slices.ContainsFunc(programs, func(g bundle.File) bool { return g.Rel == first }) {

@@ -112,7 +112,7 @@ func (n node) scope(where func(string) bool) spec.Scope {
 	if f := n.get("events"); f.exists() {
 		s.Events = &spec.EventsFile{
 			Path: in(f.get("path")), Format: f.getStr("format"), Pointer: f.getStr("pointer"), Shape: f.getStr("shape"),
-			Also: f.getStrings("also"), Program: f.getStr("program"), Millis: f.getBool("millis"), Always: references(f.get("always")),
+			Also: f.getStrings("also"), Program: f.getStr("program"), Millis: f.getBool("millis"), Refuses: f.getStrings("refuses"), Starts: f.getStr("starts"), Always: references(f.get("always")),
 		}
 	}
 	if f := n.get("permissions"); f.exists() {

@@ -102,13 +102,10 @@ func eventsOf(t *testing.T, id string) []string {
 	w := newWorld(t, scope{"project", false, true}, []string{id})
 	w.write(w.project, "held.txt", "kept\n")
 	path := ledgerWorld(w)
+	p = p.allowed()
 	switch id { // in this network a sandbox cannot start, and no person allows the command
 	case "claude":
 		p.flags = append(slices.Clone(p.flags), "--allowedTools=Bash")
-	case "grok":
-		p.flags = append(slices.Clone(p.flags), "--always-approve")
-	case "kilo":
-		p.Launch.Headless = []string{"run", "--auto", "{prompt}"}
 	case "codex":
 		p.flags = append(slices.Clone(p.flags), "-c", `sandbox_mode="danger-full-access"`)
 	}

@@ -15,7 +15,7 @@ import (
 func TestOwnLayerReachesProgramsOnce(t *testing.T) {
 	needWholeRun(t)
 	has := map[string][]string{ // by the part
-		"rule":  {"claude", "copilot", "kilo", "opencode", "qwen"},
+		"rule":  {"claude", "continue-cli", "copilot", "kilo", "opencode", "qwen"},
 		"skill": slices.DeleteFunc(everyone(), func(id string) bool { return inTests[id].skill != nil }), // the model of the others is told its name alone
 		"agent": {"claude", "cline", "codex", "copilot", "kilo", "opencode", "qwen"},                     // gemini asks its user first
 		"tool":  {"claude", "kilo", "opencode"},                                                          // the others have one file of servers, which is everyone's

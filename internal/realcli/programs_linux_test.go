@@ -104,6 +104,18 @@ func withVersions(pins []Package, versions string) []Package {
 	return out
 }
 
+// allowed is p with the answers of a person who allows each command, for programs that
+// call the hooks of a command after that only.
+func (p program) allowed() program {
+	switch p.Runtime.ID {
+	case "grok":
+		p.flags = append(slices.Clone(p.flags), "--always-approve")
+	case "kilo":
+		p.Launch.Headless = []string{"run", "--auto", "{prompt}"}
+	}
+	return p
+}
+
 // runCommand runs a command of its own, as opencode does.
 func runCommand(p program, name string) []string {
 	return []string{p.Runtime.Command, "run", "--command", name, "now"}

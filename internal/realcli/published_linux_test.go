@@ -119,7 +119,7 @@ var nameInText = regexp.MustCompile(`(?m)^name: "?([^"\n]+)"?$`)
 // was right.
 func (w *world) judgePublished(id string, readings map[string]reading, seen seenPublished) {
 	w.t.Helper()
-	p := lookUp(w.t, id)
+	p := lookUp(w.t, id).allowed()
 	p.say = nil // consent has said it
 	at := p.Project
 	if w.scope.host {
@@ -158,8 +158,12 @@ func (w *world) judgePublished(id string, readings map[string]reading, seen seen
 		once("skills", at.Skills != "", skills)
 		once("rules", at.Rules != "" || at.RulesBlock != "", first[mark(f.id, "rule")])
 		once("subagents", at.Agents != nil, first[mark(f.id, "agent")])
-		once("MCP servers", at.MCP != nil, min(1, first[mark(f.id, "tool")])) // some name a tool twice
-		once("hooks", at.Events != nil, started[f.id], shell[f.id])
+		tool := first[mark(f.id, "tool")]
+		if p.find != nil && takes["MCP servers"] {
+			tool = mostOf(w.use(p, p.find(f.id+"srv")))[mark(f.id, "tool")]
+		}
+		once("MCP servers", at.MCP != nil, min(1, tool)) // some name a tool twice
+		once("hooks", at.Events != nil && len(at.Events.Refuses) == 0, started[f.id], shell[f.id])
 		for _, what := range []string{"body", "style", "other", "command"} {
 			if first[mark(f.id, what)] != 0 {
 				w.t.Errorf("the %s of %s is there unasked", what, f.name)

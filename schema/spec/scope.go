@@ -90,6 +90,8 @@ type EventsFile struct {
 	Also    []string // foreign files from which it also takes hooks
 	Program string   // how a command calls a program of ours: {path} is its path
 	Millis  bool     // timeouts are in milliseconds, else in seconds
+	Refuses []string // texts with which it runs no command
+	Starts  string   // as what it tells SessionStart of a new session; "": "startup"
 	Always  []Reference
 }
 

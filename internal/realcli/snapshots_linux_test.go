@@ -74,8 +74,11 @@ func TestSnapshotsLoadOnce(t *testing.T) {
 					want := map[string]int{}
 					for name, m := range skills {
 						want[m] = 1
-						if name == s.hook && p.Project.Events != nil {
-							want[m] = 2 // the hook brings its file in
+						if p.skill != nil {
+							want[m] = 0 // its model is told the name alone
+						}
+						if name == s.hook && p.Project.Events != nil && len(p.Project.Events.Refuses) == 0 {
+							want[m]++ // the hook brings its file in
 						}
 					}
 					for _, m := range agents {

@@ -122,13 +122,12 @@ func With(own spec.Catalog) Index {
 	}
 }
 
-// At returns the catalog with each entry that differs by version as version says: see
-// the function At. version is called for those alone.
-func (x Index) At(version func(spec.Runtime) string) Index {
+// Changed returns the catalog with what change makes of each entry that has variants.
+func (x Index) Changed(change func(spec.Runtime) spec.Runtime) Index {
 	for i, r := range x.runtimes {
 		if len(r.Variants) > 0 {
 			x.runtimes = slices.Clone(x.runtimes)
-			x.runtimes[i] = At(r, version(r))
+			x.runtimes[i] = change(r)
 		}
 	}
 	return x

@@ -95,7 +95,7 @@ func object(v reflect.Value) Object {
 		if field.Name == "Change" {
 			continue // its fields are those of the variant
 		}
-		name := nameOf(field)
+		name := FieldName(field)
 		if bytes, ok := v.Field(i).Interface().([]byte); ok {
 			o = append(o, Field{"value", json.RawMessage(bytes)})
 			continue
@@ -133,8 +133,8 @@ func value(v reflect.Value) any {
 	return v.Interface()
 }
 
-// nameOf returns a field's name in a spec.
-func nameOf(f reflect.StructField) string {
+// FieldName returns a field's name in a spec.
+func FieldName(f reflect.StructField) string {
 	if f.Name == "MCPSupport" {
 		return "mcp"
 	}

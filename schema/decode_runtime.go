@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/catalog/variant"
 	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -20,7 +21,7 @@ func (n node) runtime() spec.Runtime {
 			f.get("versions").problem(err.Error(), "")
 		}
 		for _, without := range f.get("without").elements() {
-			if !catalog.HasField(without.str()) {
+			if !variant.HasField(without.str()) {
 				without.problem(fmt.Sprintf("an entry has no field %s", without.str()), "name it as it stands in the entry, such as project.mcp")
 			}
 		}

@@ -3,12 +3,15 @@ package stack
 import (
 	"path/filepath"
 
+	"aisync.dev/aisync/catalog/variant"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/schema/spec"
 )
 
 // chooseVariants sets the entries of the catalog to the versions of their programs here.
-func (v *View) chooseVariants() { v.Catalog = v.Catalog.At(v.versionHere) }
+func (v *View) chooseVariants() {
+	v.Catalog = v.Catalog.Changed(func(rt spec.Runtime) spec.Runtime { return variant.At(rt, v.versionHere(rt)) })
+}
 
 // versionHere returns the version of a program that this machine has or gets: the one
 // that is pinned or asked for, else the installed one; "" if that is unknown.

@@ -14,11 +14,11 @@ import (
 // groups are the groups of commands in the help of the program, with the names of
 // their commands. What stands in none is in the help of agents.
 var groups = []struct{ title, names string }{
-	{"Reconcile", "plan apply drift status doctor rollback adopt destroy"},
+	{"Reconcile", "plan apply drift status doctor rollback adopt destroy converge"},
 	{"Spec", "init import add remove validate lint lock outdated update context runtimes"},
 	{"Local models", "models services"},
 	{"Agents at work", "launch agents task run mcp"},
-	{"Housekeeping", "prune show facts completion version"},
+	{"Housekeeping", "prune state show facts completion version"},
 }
 
 // agentsWork are the commands of aisync agents. Each also has its name alone.

@@ -50,7 +50,7 @@ var uses = []struct {
 
 // needNoUse are commands that only lead to others, and those that the program
 // starts by itself.
-var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync state", "aisync run worker agent"}
+var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync state", "aisync agents", "aisync run worker agent"}
 
 // effectOf is what the command of a line says of itself.
 func effectOf(t *testing.T, line string) (path, effect string) {

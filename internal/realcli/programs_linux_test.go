@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter/start"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/catalog/variant"
 	"aisync.dev/aisync/internal/fakemodel"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -138,7 +139,7 @@ func lookUp(t *testing.T, id string) program {
 			p.Package = a
 		}
 	}
-	index := catalog.With(spec.Catalog{}).At(func(spec.Runtime) string { return p.Package.Version })
+	index := catalog.With(spec.Catalog{}).Changed(func(rt spec.Runtime) spec.Runtime { return variant.At(rt, p.Package.Version) })
 	var ok bool
 	if p.Runtime, ok = index.Runtime(id); !ok || p.Runtime.Packages["npm"] != p.Package.Name {
 		t.Fatalf("the catalog does not have %s from npm's %s", id, p.Package.Name)

@@ -44,7 +44,7 @@ type Runtime struct {
 	Trust        []Trust       // what it loads from a project only after its user's approval
 	Loads        *Loads        // what it loads by itself; nil: unknown
 	Parts        []PartFacts   // sorted by Part
-	Variants     []Variant     // catalog.At chooses
+	Variants     []Variant     // package variant chooses
 
 	User    Scope
 	Project Scope

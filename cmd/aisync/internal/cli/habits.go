@@ -16,7 +16,7 @@ var habits = []habit{
 	{"down uninstall purge", "aisync destroy --scope host|project uninstalls what aisync made"},
 	{"undo revert restore", "aisync rollback undoes the last apply"},
 	{"history log", "aisync rollback --list lists the applies"},
-	{"managed ls list state", "aisync status --verbose lists what aisync manages; aisync models ls and aisync runtimes ls list models and programs"},
+	{"managed ls list", "aisync status --verbose lists what aisync manages; aisync models ls and aisync runtimes ls list models and programs"},
 	{"check verify test audit", "aisync drift reports edits, aisync doctor checks that everything works"},
 	{"edit config settings get set", "edit aisync.cue (aisync validate names the files), or: aisync add, aisync remove"},
 	{"re-add readd", "aisync adopt ADDRESS keeps what is there"},

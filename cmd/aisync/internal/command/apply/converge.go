@@ -37,7 +37,7 @@ func ConvergeCommand(a *cli.App) *cobra.Command {
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "converge",
-		Short: "apply what needs no decision, as the timer does, and report the rest",
+		Short: "apply what needs no decision, and report the rest",
 		Long: `Applies the host's spec as far as nobody must decide anything: it overwrites no
 edit and nothing that was there before, and writes no flagged text that you have
 not accepted. If the spec or a bundle has something new that programs would run, call

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/catalog"
+	"aisync.dev/aisync/catalog/variant"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -120,7 +121,7 @@ func (k *lineup) doc(r spec.Runtime) runtimeDoc {
 	}
 	return runtimeDoc{
 		ID: r.ID, Version: version, Name: cmp.Or(r.DisplayName, r.ID), Command: r.Command, Program: k.facts.Programs[r.Command],
-		Wanted: k.wanted(r.ID), From: k.from(r), Hooks: r.Hooks, MCP: catalog.At(r, version).MCPSupport,
+		Wanted: k.wanted(r.ID), From: k.from(r), Hooks: r.Hooks, MCP: variant.At(r, version).MCPSupport,
 	}
 }
 

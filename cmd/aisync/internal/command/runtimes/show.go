@@ -14,6 +14,7 @@ import (
 	"aisync.dev/aisync/app/programage"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/catalog/manifest"
+	"aisync.dev/aisync/catalog/variant"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/internal/secret"
@@ -98,7 +99,7 @@ runtimes/ID.toml in a bundle source.`,
 				return err
 			}
 			about := k.doc(r)
-			here := catalog.At(r, about.Version)
+			here := variant.At(r, about.Version)
 			doc := runtimeShowDoc{matrixVersion, about, matrixOf([]spec.Runtime{here}).Runtimes[0], k.launches(r), catalog.Entry(r)}
 			if a.Flags.JSON {
 				return a.WriteJSON(doc)

@@ -1,10 +1,13 @@
-package catalog
+// Package variant chooses what an entry of the catalog says of one version of its
+// program. Call At.
+package variant
 
 import (
 	"reflect"
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/versions"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -41,7 +44,7 @@ func HasField(name string) bool {
 // an inner one.
 func fieldAt(v reflect.Value, name string) (reflect.Value, bool) {
 	name, inner, nested := strings.Cut(name, ".")
-	i := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return nameOf(f) == name })
+	i := slices.IndexFunc(reflect.VisibleFields(v.Type()), func(f reflect.StructField) bool { return catalog.FieldName(f) == name })
 	switch {
 	case i < 0:
 		return reflect.Value{}, false

@@ -1,8 +1,9 @@
-package catalog
+package variant
 
 import (
 	"testing"
 
+	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -42,14 +43,14 @@ func TestAVariantCountsForItsVersions(t *testing.T) {
 }
 
 func TestVariantsOfTheCatalogChangeSomething(t *testing.T) {
-	for _, r := range Runtimes() {
+	for _, r := range catalog.Runtimes() {
 		for _, v := range r.Variants {
 			for _, name := range v.Without {
 				if !HasField(name) {
 					t.Errorf("%s %s: no field %s", r.ID, v.Versions, name)
 				}
 			}
-			if len(v.Without) == 0 && len(Entry(v.Change)) == 0 {
+			if len(v.Without) == 0 && len(catalog.Entry(v.Change)) == 0 {
 				t.Errorf("%s %s: nothing is different", r.ID, v.Versions)
 			}
 		}

@@ -48,7 +48,7 @@ func UpdateCommand(a *cli.App) *cobra.Command {
 	f := flags{scope: stack.ScopeAll}
 	cmd := &cobra.Command{
 		Use:   "update [NAME...]",
-		Short: "review newer versions of the spec, sources and servers, and take them",
+		Short: "review newer versions of the spec, sources and servers; take them",
 		Long: `Where the folder of the host specs is a git clone, as after aisync init --from
 URL, fetches the branch that it follows and shows what it changes: commits, files,
 pins, what programs would run or call because of it, and what is here alone. At a

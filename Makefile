@@ -92,7 +92,7 @@ test-peers: build ## rulesync and ruler out of npm, and aisync: what seven agent
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' AISYNC_TEST_PEERS=1 \
 	  go test -count=1 -v -timeout 40m ./internal/realcli -run Peers $(ARGS)
 
-test-tree: build ## TREE=DIR: what seven agent programs load of a project whose files any tool wrote (docs/peers.md says with which marks)
+test-tree: build ## TREE=DIR: what agent programs load of a project whose files any tool wrote (docs/peers.md says with which marks)
 	@test -n '$(TREE)' || { echo 'which? make test-tree TREE=DIR' >&2; exit 2; }
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' AISYNC_TEST_TREE='$(abspath $(TREE))' go test -count=1 -timeout 20m ./internal/realcli -run 'TestTree$$'
 

@@ -33,6 +33,14 @@ type generator struct {
 	run     func(names []string) []string // its command line for some programs
 }
 
+// comparedIDs are the programs of the comparison: those that both peers and aisync
+// had when it was made.
+var comparedIDs = []string{"claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen"}
+
+func comparedAgents() []Package {
+	return slices.DeleteFunc(slices.Clone(Agents), func(p Package) bool { return !slices.Contains(comparedIDs, p.ID) })
+}
+
 // generators are what is compared. The claims of a peer are those of the README in
 // its package; what its run says that it leaves out is no claim.
 var generators = []generator{
@@ -61,7 +69,7 @@ var generators = []generator{
 		Package: Peers[1],
 		targets: map[string]string{"claude": "claude", "codex": "codex", "copilot": "copilot", "gemini": "gemini-cli", "opencode": "opencode", "pi": "pi", "qwen": "qwen"},
 		claims: map[string][]string{
-			"first rule": everyone(), "second rule": everyone(), "scoped rule": everyone(),
+			"first rule": comparedIDs, "second rule": comparedIDs, "scoped rule": comparedIDs,
 			"skill": {"claude", "codex", "copilot", "gemini", "opencode", "pi"}, "subagent": {"claude", "codex", "copilot"},
 			"MCP server": {"claude", "codex", "copilot", "gemini", "opencode", "qwen"},
 		},
@@ -80,7 +88,7 @@ func aisyncClaims() map[string][]string {
 	} {
 		i := slices.IndexFunc(catalog.Parts(), func(p catalog.Part) bool { return p.Name == name })
 		for _, rt := range catalog.Runtimes() {
-			if level, _ := catalog.Parts()[i].Project(rt); level != catalog.Manual && slices.Contains(everyone(), rt.ID) {
+			if level, _ := catalog.Parts()[i].Project(rt); level != catalog.Manual && slices.Contains(comparedIDs, rt.ID) {
 				out[part] = append(out[part], rt.ID)
 			}
 		}
@@ -111,7 +119,7 @@ func TestPeersTrees(t *testing.T) {
 		t.Skipf("npm cannot install the tools: %s", why)
 	}
 	got := compared{Date: time.Now().Format(time.DateOnly), Versions: map[string]string{}, Together: map[string]map[string]map[string]string{}, Alone: map[string]map[string]map[string]string{}}
-	for _, p := range slices.Concat(Agents, Peers[:2]) {
+	for _, p := range slices.Concat(comparedAgents(), Peers[:2]) {
 		got.Versions[p.ID] = p.Version
 	}
 	var mu sync.Mutex
@@ -135,9 +143,9 @@ func TestPeersTrees(t *testing.T) {
 // about one for it alone where a claimed part is not loaded.
 func (g generator) judge(t *testing.T) (together, alone map[string]map[string]string) {
 	together, alone = map[string]map[string]string{}, map[string]map[string]string{}
-	w := newTreeWorld(t, everyone())
-	w.copyTree(g.generate(t, everyone()))
-	for _, id := range everyone() {
+	w := newTreeWorld(t, comparedIDs)
+	w.copyTree(g.generate(t, comparedIDs))
+	for _, id := range comparedIDs {
 		if g.targets[id] == "" {
 			continue
 		}
@@ -186,7 +194,7 @@ func (g generator) generate(t *testing.T, ids []string) (dir string) {
 	for _, file := range source.Files {
 		text := string(file.Data)
 		if g.ID == "aisync" && file.Name == "aisync.cue" {
-			all, some := strings.Join(each(everyone(), "%q"), ", "), strings.Join(each(ids, "%q"), ", ")
+			all, some := strings.Join(each(comparedIDs, "%q"), ", "), strings.Join(each(ids, "%q"), ", ")
 			if text = strings.Replace(text, all, some, 1); !strings.Contains(text, some) {
 				t.Fatal("aisync.cue does not name the programs")
 			}
@@ -232,7 +240,7 @@ func (c compared) complete(t *testing.T) {
 	t.Helper()
 	before := readCompared(t)
 	for _, g := range generators {
-		for _, id := range everyone() {
+		for _, id := range comparedIDs {
 			if c.Together[g.ID] == nil {
 				c.Together[g.ID], c.Alone[g.ID] = map[string]map[string]string{}, map[string]map[string]string{}
 			}

@@ -30,7 +30,7 @@ func TestPeersPage(t *testing.T) {
 func TestPeersRecordHoldsClaims(t *testing.T) {
 	c := readCompared(t)
 	for _, g := range generators {
-		for _, id := range everyone() {
+		for _, id := range comparedIDs {
 			for _, part := range treeParts {
 				claimed, recorded := slices.Contains(g.claims[part], id), c.Together[g.ID][id][part] != ""
 				if claimed != recorded {
@@ -39,7 +39,7 @@ func TestPeersRecordHoldsClaims(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range slices.Concat(Agents, Peers[:2]) {
+	for _, p := range slices.Concat(comparedAgents(), Peers[:2]) {
 		if c.Versions[p.ID] != p.Version {
 			t.Errorf("the record is of %s %s, %s is pinned", p.ID, c.Versions[p.ID], p.Version)
 		}
@@ -74,13 +74,13 @@ runs, decides each cell.
 
 `)
 	fmt.Fprintf(&b, "Seen %s with", c.Date)
-	for i, p := range Agents {
+	for i, p := range comparedAgents() {
 		fmt.Fprintf(&b, "%s %s %s", map[bool]string{true: ",", false: ""}[i > 0], p.ID, c.Versions[p.ID])
 	}
 	b.WriteString(".\n\n## How each tool was called\n\n| tool | source | command in the project |\n|---|---|---|\n")
 	for _, g := range generators {
 		var names []string
-		for _, id := range everyone() {
+		for _, id := range comparedIDs {
 			if g.targets[id] != "" {
 				names = append(names, g.targets[id])
 			}
@@ -157,7 +157,7 @@ func (c compared) table() string {
 	for _, g := range generators {
 		totals[g.ID] = map[string]int{}
 	}
-	for _, id := range everyone() {
+	for _, id := range comparedIDs {
 		for _, part := range treeParts {
 			row, claimed := "", false
 			for _, g := range generators {

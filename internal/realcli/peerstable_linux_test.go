@@ -54,7 +54,7 @@ var stands = map[string]string{
 	"skill":             "`zqtreeskillqz`, in the description of a skill: it is in the first request",
 	"command":           "`zqtreecommandqz`, in the text of the command `tree-fix`: `/tree-fix` sends it",
 	"subagent":          "`zqtreeagentqz`, in the description of a subagent: it is in the first request",
-	"MCP server":        "the server's command is `tree-mcp`: its tool is offered to the model",
+	"MCP server":        "the server `treesrv` has the command `tree-mcp`: its tool is offered to the model, or found when it looks",
 	"hook at start":     "its command is `tree-hook start`: it runs when a session starts",
 	"hook before shell": "its command is `tree-hook shell`: it runs before the model's shell command",
 	"permissions":       "`./tree-may` with any argument is allowed and `./tree-not` denied: the model runs the one and not the other",

@@ -145,7 +145,12 @@ func (w *world) judgeTree(id string, parts ...string) map[string]string {
 	for part, what := range map[string]string{"first rule": "root", "second rule": "always", "skill": "skill", "subagent": "agent"} {
 		count(part, seen[m(what)])
 	}
-	count("MCP server", offered(first, m("tool")))
+	tools := first
+	if p.find != nil {
+		c := p.find("treesrv")
+		tools = append(tools, w.asked(p, &c, p.ask("Use a tool.")...)...)
+	}
+	count("MCP server", offered(tools, m("tool")))
 	w.t.Logf("saw %v", seen)
 
 	open := false

@@ -136,11 +136,11 @@ func TestRegressionsAreBisected(t *testing.T) {
 		got[strings.TrimSpace(c.part+" "+c.scope)] = fmt.Sprintf("%s → %s %v %s", c.was, c.is, c.bad, c.first)
 	}
 	want := map[string]string{
-		"skills user":   "run → wrong true 50.3.0",
-		"rules project": "run → wrong true 50.11.0",
-		"hooks project": "run → not seen true 50.1.0",
-		"`TestStory`":   "passes → fails true 50.9.0",
-		"permissions user":      "manual → run false ",
+		"skills user":      "run → wrong true 50.3.0",
+		"rules project":    "run → wrong true 50.11.0",
+		"hooks project":    "run → not seen true 50.1.0",
+		"`TestStory`":      "passes → fails true 50.9.0",
+		"permissions user": "manual → run false ",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("changes\n%v\nwant\n%v", got, want)

@@ -193,3 +193,15 @@ func TestFailuresNamesTheInnermost(t *testing.T) {
 		t.Errorf("failed %v, tail %q", failed, tail)
 	}
 }
+
+func TestReasonOfAnInnerNpm(t *testing.T) {
+	for text, want := range map[string]string{
+		"install x: npm: exit status 1\nnpm error code 1\nnpm error path /home/me/x\nnpm error command failed\nnpm error npm error code ETARGET\nnpm error npm error notarget No matching version found for y@1.": "No matching version found for y@1.",
+		"npm: exit status 1\nnpm error code 1\nnpm error path /home/me/x\nnpm error command failed":                                                                                                               "command failed",
+		"no network": "no network",
+	} {
+		if got := reason(errors.New(text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

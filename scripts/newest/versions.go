@@ -89,16 +89,23 @@ func (p program) at(version string) realcli.Package {
 	return at
 }
 
-// reason is the line of an npm error that says what is wrong.
+// reason is the line of an npm error that says what is wrong. A package's own script
+// may call npm again, whose lines come behind those of the first.
 func reason(err error) string {
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	said := func(line string) string {
+		for after, ok := line, true; ok; after, ok = strings.CutPrefix(after, "npm error ") {
+			line = after
+		}
+		return line
+	}
 	for _, line := range lines {
-		if text, ok := strings.CutPrefix(line, "npm error notarget "); ok {
+		if text, ok := strings.CutPrefix(said(line), "notarget "); ok {
 			return text
 		}
 	}
 	for _, line := range lines {
-		if text, ok := strings.CutPrefix(line, "npm error "); ok && !strings.HasPrefix(text, "code ") {
+		if text := said(line); text != line && !strings.HasPrefix(text, "code ") && !strings.HasPrefix(text, "path ") {
 			return text
 		}
 	}

@@ -163,9 +163,8 @@ func claudePermission(names map[string]string, tool, pattern string) (string, bo
 	return name + "(" + pattern + ")", true
 }
 
-// grokPermission is a permission as Grok Build writes it: in Claude Code's words,
-// of which it knows those of its own tools. 22-permissions-and-safety.md of its
-// guide at 1.0.41.
+// grokPermission is a permission as Grok Build writes it: in Claude Code's words
+// for the tools that both have: 22-permissions-and-safety.md of its guide at 1.0.41.
 func grokPermission(tool, pattern string) (string, bool) {
 	names := map[string]string{"shell": "Bash", "edit": "Edit", "read": "Read", "search": "Grep", "fetch": "WebFetch"}
 	if tool != "mcp" {

@@ -32,7 +32,7 @@ func (e *OtherError) Error() string {
 	if e.Origin != "" {
 		return fmt.Sprintf("%s is a clone of %s", e.Dir, Shown(e.Origin))
 	}
-	return fmt.Sprintf("%s has a spec of its own, %s, and is no clone", e.Dir, strings.Join(e.Files, ", "))
+	return fmt.Sprintf("%s has another spec, %s, and is no clone", e.Dir, strings.Join(e.Files, ", "))
 }
 
 // Made is what Make found or made.

@@ -23,12 +23,16 @@ import (
 // whether its last pass over whole files may begin.
 const drillScript = `
 name=$1 heading=$2
+failed() { # a step that the test has killed, perhaps before this shell, has not
+	[ $? -gt 128 ] || echo "$name: $1" >>"$HOME/failed"
+	return 1
+}
 aisync session start >/dev/null || exit 1
 aisync ledger claim "src/$name" >/dev/null || exit 1
 i=0
 while [ ! -e "$HOME/stop-$name" ]; do
-	aisync session edit todo.org --heading "$heading" --append "** TODO $name-$i" >/dev/null || { echo "edit $i" >>"$HOME/failed"; break; }
-	aisync ledger note "$name-$i" >/dev/null || { echo "note $i" >>"$HOME/failed"; break; }
+	aisync session edit todo.org --heading "$heading" --append "** TODO $name-$i" >/dev/null || failed "edit $i" || break
+	aisync ledger note "$name-$i" >/dev/null || failed "note $i" || break
 	i=$((i + 1))
 	echo $i >"$HOME/count.tmp-$name" && mv "$HOME/count.tmp-$name" "$HOME/count-$name"
 	if [ "$heading" = Inbox ] && [ -e "$HOME/ask" ]; then

@@ -54,10 +54,12 @@ func (d *download) finish() error {
 	if !d.chunks.whole() || !d.right() {
 		return ErrMismatch
 	}
-	if !d.client.volatile {
-		if err := d.file.Sync(); err != nil {
-			return fmt.Errorf("sync the part: %w", err)
-		}
+	sync := d.file.Sync
+	if d.client.volatile {
+		sync = d.file.settle
+	}
+	if err := sync(); err != nil {
+		return fmt.Errorf("sync the part: %w", err)
 	}
 	if err := errors.Join(d.notes.remove(), d.journal.remove()); err != nil {
 		return err

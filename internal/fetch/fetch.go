@@ -88,13 +88,15 @@ func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.L
 	}
 	defer filelock.Unlock(file)
 	sweep(store, journalPath(part))
+	written := newPart(file)
+	defer written.close()
 	d := &download{
 		client:  c,
 		a:       a,
 		part:    part,
-		file:    file,
-		chunks:  newChunks(c.wrap(file), a.Size, c.chunkOf(a.Size)),
-		journal: &journal{store: store, path: journalPath(part), file: file, now: c.now, bytes: c.journalBytes, every: c.journalEvery, none: c.volatile},
+		file:    written,
+		chunks:  newChunks(c.wrap(written), a.Size, c.chunkOf(a.Size)),
+		journal: &journal{store: store, path: journalPath(part), file: written, now: c.now, bytes: c.journalBytes, every: c.journalEvery, none: c.volatile},
 		notes:   notes{store: store, path: notesPath(part), none: c.volatile},
 		meter:   meter{now: c.now, show: progress, total: a.Size},
 	}

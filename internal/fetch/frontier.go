@@ -60,7 +60,7 @@ func (c *chunks) feeding(patience time.Duration) *feed {
 
 // hash hashes what is written, in order, until ctx ends, or until c is closed
 // and all contiguous bytes from the start are hashed. It reads the bytes back
-// from the file: what it verifies is what the part holds.
+// from the part: what it verifies is what was given to the disk, not what came.
 func (c *chunks) hash(ctx context.Context, f *feed) error {
 	ctx, stop := context.WithCancel(ctx)
 	read := make(chan struct{})

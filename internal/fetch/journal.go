@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,7 @@ import (
 type journal struct {
 	store Store
 	path  fsys.LogicalPath
-	file  *os.File // the part
+	file  *partFile
 	now   func() time.Time
 	bytes int64         // that a loss of power may cost; the next record is due after half of them, because the last may still be in flight
 	every time.Duration // the next record is due so long after the last
@@ -62,7 +61,7 @@ func (j *journal) landing(landed int64, make func() (record, int64)) error {
 		j.nudged = landed
 		j.nudges.Go(func() {
 			defer j.nudging.Store(false)
-			writeOut(j.file)
+			writeOut(j.file.File)
 		})
 	}
 	if !j.due(landed) {
@@ -126,7 +125,7 @@ func (j *journal) write(r record) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: encode the journal: %w", errLocal, err)
 	}
-	if err := syncData(j.file); err != nil {
+	if err := j.file.syncData(); err != nil {
 		return fmt.Errorf("%w: sync the part: %w", errLocal, err)
 	}
 	first := j.held == nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -16,7 +15,7 @@ type download struct {
 	client  *Client
 	a       Artifact
 	part    fsys.LogicalPath
-	file    *os.File // the part
+	file    *partFile
 	chunks  *chunks
 	journal *journal
 	notes   notes

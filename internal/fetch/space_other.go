@@ -18,3 +18,6 @@ func syncData(f *os.File) error { return f.Sync() }
 
 // writeOut does nothing: the system starts by itself.
 func writeOut(*os.File) {}
+
+// openDirect returns nil: every write goes through the page cache.
+func openDirect(*os.File) *os.File { return nil }

@@ -87,7 +87,7 @@ test-runs: ## a run of fifty tasks on five workers, whose supervisors are killed
 # against the evidence (bin/newest.md; ARGS=-write: docs/newest.md too).
 test-runtimes: build ## real agent programs out of npm (3 GB, once) load what aisync wrote for them (LATEST=1: their newest versions)
 	@export AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync'; \
-	  $(if $(LATEST),go run ./scripts/newest $(ARGS),go test -json -count=1 -timeout 40m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m')
+	  $(if $(LATEST),go run ./scripts/newest $(ARGS),go test -json -count=1 -timeout 120m ./internal/realcli $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m')
 
 test-peers: build ## rulesync and ruler out of npm, and aisync: what seven agent programs load of the files that each generates (docs/peers.md; ARGS=-update writes it)
 	@AISYNC_TEST_RUNTIMES='$(CURDIR)/bin/aisync' AISYNC_TEST_PEERS=1 \

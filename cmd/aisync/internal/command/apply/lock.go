@@ -44,7 +44,8 @@ A source in a folder is read as it is. Of one that is a git checkout, the lock o
 a project keeps the commit that the project was last made from, so that an older
 checkout changes nothing. --update with its name goes back to it on purpose.
 
-It writes aisync.lock, and fetches git and archive sources into the cache.`,
+It writes aisync.lock, and fetches git and archive sources into the cache; with
+--dry-run it does the latter only, and shows what it would write.`,
 		Example: `  $ aisync lock
   $ aisync lock --update rulesets`,
 		Annotations: map[string]string{"effect": "writes"},
@@ -59,10 +60,11 @@ It writes aisync.lock, and fetches git and archive sources into the cache.`,
 	cmd.Flags().DurationVar(&f.LockTimeout, "lock-timeout", 0, "wait up to `TIME` for another apply to end, such as 30s")
 	cmd.Flags().StringVar(&f.Diff, "diff", string(cli.DiffShort), "`HOW` much of each bundle's difference to show: short, full, none")
 	cmd.Flags().BoolVar(&update, "update", false, "move the pins of the sources and models named, or all pins")
+	cmd.Flags().BoolVarP(&f.DryRun, "dry-run", "n", false, "show what would be pinned, and write no lock")
 	var commit everyproject.CommitFlags
 	commit.Register(cmd)
 	everyproject.Register(cmd, a, func(ctx context.Context, r *everyproject.Run) error {
-		return lockAll(ctx, r, f.Diff, commit, update, r.Args)
+		return lockAll(ctx, r, f, commit, update, r.Args)
 	})
 	return cmd
 }
@@ -85,8 +87,10 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	if err := w.Load(ctx); err != nil {
 		return err
 	}
-	if err := w.Recover(ctx); err != nil {
-		return err
+	if !f.DryRun {
+		if err := w.Recover(ctx); err != nil {
+			return err
+		}
 	}
 	r := w.WritingResolver(pin.Lock)
 	r.Update = pin.Update{All: update && len(ids) == 0, IDs: ids}
@@ -108,8 +112,10 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 			f.KeepSources(names)
 		}
 	}
-	if err := w.SaveLocks(ctx); err != nil {
-		return err
+	if !f.DryRun {
+		if err := w.SaveLocks(ctx); err != nil {
+			return err
+		}
 	}
 	var changes []string
 	for _, c := range res.Changes {

@@ -18,13 +18,16 @@ import (
 )
 
 // lockAll pins in all projects. With ids it moves these, in the projects that pin them.
-func lockAll(ctx context.Context, r *everyproject.Run, diff string, f everyproject.CommitFlags, update bool, ids []string) error {
-	mode, err := cli.ParseDiffMode(diff)
+func lockAll(ctx context.Context, r *everyproject.Run, flags cli.ApplyFlags, f everyproject.CommitFlags, update bool, ids []string) error {
+	mode, err := cli.ParseDiffMode(flags.Diff)
 	if err != nil {
 		return err
 	}
 	if len(ids) > 0 && !update {
 		return lockIDs(ids[0])
+	}
+	if flags.DryRun { // which commits nothing
+		f = everyproject.CommitFlags{}
 	}
 	commits, err := r.Commits(f)
 	if err != nil {
@@ -67,9 +70,17 @@ func lockAll(ctx context.Context, r *everyproject.Run, diff string, f everyproje
 		return nil
 	}
 	if !r.App.Flags.JSON {
-		groups.Print(r, "What moved", len(results), mode, everyproject.Sign)
+		title := "What moved"
+		if flags.DryRun {
+			title = "What would move"
+		}
+		groups.Print(r, title, len(results), mode, everyproject.Sign)
 	}
-	if err := r.Print(results, "Pinned", func(x *everyproject.Result) string {
+	done := "Pinned"
+	if flags.DryRun {
+		done = "To be pinned"
+	}
+	if err := r.Print(results, done, func(x *everyproject.Result) string {
 		if n := len(docs[x].Changes); n > 0 {
 			return quantity.Count(n, "pin")
 		}

@@ -27,7 +27,7 @@ import (
 // InitCommand builds the command init.
 func InitCommand(a *cli.App) *cobra.Command {
 	var from, source string
-	var here, applies, yes bool
+	var here, applies, yes, dry bool
 	var runtimes []string
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -79,14 +79,19 @@ vet and editors: it belongs to aisync, and init updates it.`,
 			if yes && !applies {
 				return cli.Usagef("init: --yes needs --apply")
 			}
+			if applies && dry {
+				return cli.Usagef("init: --apply and --dry-run exclude each other; a spec that is not written cannot be applied")
+			}
 			p, err := a.HostPlaces()
 			if err != nil {
 				return err
 			}
-			if err := a.MakeRoot(p, "aisync init"); err != nil && !here {
-				return err
+			if !dry {
+				if err := a.MakeRoot(p, "aisync init"); err != nil && !here {
+					return err
+				}
 			}
-			s := &initializer{App: a, places: p, applies: applies}
+			s := &initializer{App: a, places: p, applies: applies, dry: dry}
 			switch {
 			case here:
 				err = s.project(cmd.Context(), runtimes, source)
@@ -110,6 +115,7 @@ vet and editors: it belongs to aisync, and init updates it.`,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "take host specs from `SRC`: a git repository, or a folder, an archive's URL, an example")
 	cmd.Flags().BoolVar(&applies, "apply", false, "with --from: apply the spec, after asking")
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print the spec that would be written, and write nothing")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --apply: do not ask; as in aisync apply")
 	cmd.Flags().StringVar(&source, "source", "", "with --here: the source of bundles: a folder, git::`URL`?ref=… or the URL of an archive")
 	cmd.Flags().BoolVar(&here, "here", false, "write aisync.cue for the project in this folder")

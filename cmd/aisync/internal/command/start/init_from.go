@@ -114,6 +114,14 @@ func (s *initializer) cloneHosts(ctx context.Context, src string, from clone.Sou
 	if s.Flags.Offline {
 		return fmt.Errorf("--from %s: %w", shown, reconcile.ErrOffline)
 	}
+	if s.dry {
+		what := "would clone " + shown + " into " + p.Anywhere(p.Config)
+		if files, err := os.ReadDir(p.Config); err == nil && len(files) > 0 {
+			what = p.Anywhere(p.Config) + " is there already: init would use it if it is a clone of " + shown + ", and change nothing if it is not"
+		}
+		s.notes = append(s.notes, what)
+		return nil
+	}
 	held, err := s.Held(ctx, stack.ScopeHost, 0, "aisync init", stack.Hold)
 	if err != nil {
 		return err

@@ -23,6 +23,8 @@ type initializer struct {
 	written, kept []string
 	next          string
 	applies       bool     // the command goes on to apply the spec
+	dry           bool     // nothing is written
+	specs         [][]byte // that would be
 	notes         []string // printed before the list of files
 }
 
@@ -65,16 +67,27 @@ func (s *initializer) write(dir string, files map[string][]byte, ours func(name 
 		default:
 			return err
 		}
+		if s.written = append(s.written, string(path)); s.dry {
+			if !vendored(string(path)) {
+				s.specs = append(s.specs, files[name])
+			}
+			continue
+		}
 		if _, err := disk.MkdirAll(path.Dir(), 0o755); err != nil {
 			return err
 		}
 		if err := disk.Replace(path, fsys.Content{Bytes: files[name]}, expect, nil); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
-		s.written = append(s.written, string(path))
+	}
+	if s.dry {
+		return nil
 	}
 	return disk.Flush()
 }
+
+// vendored reports whether path is of the schema beside the specs.
+func vendored(path string) bool { return strings.Contains(path, "/cue.mod/") }
 
 // report prints the written and the kept files, and what to do next.
 func (s *initializer) report() error {
@@ -92,23 +105,27 @@ func (s *initializer) report() error {
 	for _, line := range s.notes {
 		s.Printf("%s\n", termtext.Safe(line))
 	}
-	vendored := 0
-	for _, f := range s.written {
-		if strings.Contains(f, "/cue.mod/") {
-			vendored++
-			continue
-		}
-		s.Printf("wrote %s\n", termtext.Safe(s.places.Short(cwd, f)))
+	wrote := "wrote"
+	if s.dry {
+		wrote = "would write"
 	}
-	if vendored > 0 {
-		s.Printf("wrote %s: the schema, for cue vet and editors\n", termtext.Safe(s.places.Short(cwd, filepath.Join(s.places.Config, "cue.mod"))))
+	for _, text := range s.specs {
+		s.Printf("%s\n", termtext.SafeLines(string(text)))
+	}
+	for _, f := range s.written {
+		if !vendored(f) {
+			s.Printf("%s %s\n", wrote, termtext.Safe(s.places.Short(cwd, f)))
+		}
+	}
+	if slices.ContainsFunc(s.written, vendored) {
+		s.Printf("%s %s: the schema, for cue vet and editors\n", wrote, termtext.Safe(s.places.Short(cwd, filepath.Join(s.places.Config, "cue.mod"))))
 	}
 	for _, f := range s.kept {
-		if !strings.Contains(f, "/cue.mod/") {
+		if !vendored(f) {
 			s.Printf("kept  %s: it exists already\n", termtext.Safe(s.places.Short(cwd, f)))
 		}
 	}
-	if s.next != "" {
+	if s.next != "" && !s.dry {
 		s.Hint("%s", s.next)
 	}
 	return nil

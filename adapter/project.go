@@ -160,7 +160,22 @@ func (p Project) requests(ctx context.Context, b *builder) []bundleRequest {
 	for _, ref := range p.Spec.Teams {
 		add(bundle.Team, ref)
 	}
-	return p.folderRequests(ctx, b, out)
+	out = p.folderRequests(ctx, b, out)
+	p.unused(b)
+	return out
+}
+
+// unused notes the sources from which no bundle is taken: to name a source alone
+// changes nothing.
+func (p Project) unused(b *builder) {
+	bundles, teams := p.Spec.References()
+	refs := slices.Concat(bundles, teams)
+	for _, s := range p.Spec.Sources {
+		if !slices.ContainsFunc(refs, func(r spec.BundleRef) bool { return r.Source == s.Name }) &&
+			!slices.ContainsFunc(b.used, func(u UsedSource) bool { return u.Tree.Name == s.Name }) {
+			b.note(false, from(s.Pos), "nothing is taken from source %s, because no bundle names it; for its general part: bundles: [%q]", s.Name, s.Name+"//.")
+		}
+	}
 }
 
 // sources are the project's. For a name that only the host knows, the host's

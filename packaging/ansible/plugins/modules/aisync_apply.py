@@ -29,7 +29,7 @@ options:
     type: str
   spec_git:
     description:
-      - A repository of host specs. C(aisync init --from) clones it where the machine has none.
+      - A repository of host specs. C(aisync init --from) clones it where the machine has none, and refuses a clone of another repository.
     type: str
   update:
     description:
@@ -254,15 +254,16 @@ class Task(object):
 
     def follow(self):
         """Clones the repository of the spec, or takes its newer commits."""
-        if not os.path.isdir(os.path.join(self.aisync.config, '.git')):
-            if self.module.check_mode:
+        if self.module.check_mode:
+            if not os.path.isdir(os.path.join(self.aisync.config, '.git')):
                 self.result['spec_changed'] = True
                 self.unknown('%s is not cloned here yet, so what it changes is not known' % self.p['spec_git'])
+        else:
+            # It refuses a clone of another repository, and leaves one of this as it is.
             answer = self.aisync.run('init', '--from', self.p['spec_git'], alone=True)
             if answer.code != 0:
                 self.aisync.fail(answer)
-            self.result['spec_changed'] = True
-            return
+            self.result['spec_changed'] = bool(self.aisync.read(answer, '1')['written'])
         if not self.p['update']:
             return
         answer = self.aisync.run('update', '--spec', '--dry-run', alone=True)

@@ -154,6 +154,7 @@ func TestFiveMachines(t *testing.T) {
 		}
 	})
 	step("an edit beside something new", func(t *testing.T) { parts(t, l, apply, check) })
+	step("a program that is not found", func(t *testing.T) { notFound(t, l, apply, check) })
 	step("an effect waits", func(t *testing.T) { effects(t, l, apply) })
 	step("flagged text waits", func(t *testing.T) { flags(t, l) })
 	step("failures stop nothing else", func(t *testing.T) { failures(t, l, apply) })

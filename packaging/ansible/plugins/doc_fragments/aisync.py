@@ -16,7 +16,7 @@ options:
     default: aisync
   path:
     description:
-      - Folders to put before C(PATH). A login over ssh lacks those of the person, and aisync writes nothing for a program that it does not find.
+      - Folders to put before C(PATH). A login over ssh may lack those of the person, and aisync writes nothing for a program that it does not find.
     type: list
     elements: path
     default: [~/.local/bin]

@@ -35,6 +35,7 @@ type ResultDoc struct {
 	Done          []reconcile.Address `json:"done"`
 	Failed        []problemDoc        `json:"failed"`
 	Skipped       []problemDoc        `json:"skipped"`
+	LeftOut       []string            `json:"left_out"` // what was asked for and is not available now, in words
 	Error         string              `json:"error,omitempty"`
 }
 
@@ -44,9 +45,13 @@ type problemDoc struct {
 	Hint    string            `json:"hint,omitempty"`
 }
 
-// ResultLine converts the result of an apply and the error that ended it.
-func ResultLine(r reconcile.Result, err error) ResultDoc {
-	d := ResultDoc{Type: "result", FormatVersion: ViewVersion, ID: r.ID, Done: OrEmpty(r.Done), Failed: problems(r.Failed), Skipped: problems(r.Skipped)}
+// ResultLine converts the result of an apply, what it left out beforehand and the error
+// that ended it.
+func ResultLine(r reconcile.Result, leftOut []error, err error) ResultDoc {
+	d := ResultDoc{Type: "result", FormatVersion: ViewVersion, ID: r.ID, Done: OrEmpty(r.Done), Failed: problems(r.Failed), Skipped: problems(r.Skipped), LeftOut: []string{}}
+	for _, e := range leftOut {
+		d.LeftOut = append(d.LeftOut, e.Error())
+	}
 	if err != nil {
 		d.Error = err.Error()
 	}

@@ -187,7 +187,7 @@ func rehearsed(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFl
 	if err != nil {
 		return err
 	}
-	return plan(ctx, a, ask, "", "", false, mode)
+	return planFor(ctx, a, ask, f, "", "", false, mode)
 }
 
 // readPlanFile reads a plan and sets ask to the request that it was made for.

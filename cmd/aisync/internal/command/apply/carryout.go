@@ -48,7 +48,7 @@ func carryOut(ctx context.Context, a *cli.App, w *stack.Session, p *reconcile.Pl
 	err = errors.Join(err, w.SweepKeys())
 	bar.Close()
 	if a.Flags.JSON {
-		if err := a.WriteJSONLine(cli.ResultLine(res, err)); err != nil {
+		if err := a.WriteJSONLine(cli.ResultLine(res, w.LeftOut, err)); err != nil {
 			return res, err
 		}
 	}

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/flagged"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/everyproject"
@@ -81,6 +84,12 @@ func ShowPlan(ctx context.Context, a *cli.App, s stack.Scope) error {
 }
 
 func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages string, detailed bool, mode cli.DiffMode) error {
+	return planFor(ctx, a, ask, cli.ApplyFlags{}, out, packages, detailed, mode)
+}
+
+// planFor is plan for an apply with these flags: what it would leave out, as it waits
+// for a yes, is marked.
+func planFor(ctx context.Context, a *cli.App, ask stack.Request, f cli.ApplyFlags, out, packages string, detailed bool, mode cli.DiffMode) error {
 	open := stack.Open
 	if packages != "" {
 		open = openFor(packages)
@@ -101,6 +110,15 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 		show = view.NewPlan
 	}
 	shown := show(ctx, w, p, ask, mode)
+	if hold := waiting(w, p, shown, f); hold != nil {
+		ask.Hold = hold
+		if p, err = w.Plan(ctx, ask); err != nil {
+			return err
+		}
+		asked, texts := shown.Effects, shown.Flagged
+		shown = show(ctx, w, p, ask, mode)
+		shown.Effects, shown.Flagged = asked, texts
+	}
 	if out != "" {
 		if err := writePlanFile(a, out, shown.PlanDoc); err != nil {
 			return err
@@ -138,6 +156,21 @@ func plan(ctx context.Context, a *cli.App, ask stack.Request, out, packages stri
 		return cli.Exit(cli.ExitDiff)
 	}
 	return nil
+}
+
+// waiting returns which leaves an apply with these flags holds back; nil: none.
+func waiting(w *stack.View, p *reconcile.Plan, shown *view.Plan, f cli.ApplyFlags) func(reconcile.Address, reconcile.LeafKey) string {
+	if !f.KeepGoing {
+		return nil
+	}
+	var hold func(reconcile.Address, reconcile.LeafKey) string
+	if open := slices.DeleteFunc(slices.Clone(shown.Flagged), func(t flagged.Text) bool { return slices.Contains(f.Accept, t.ID) }); len(open) > 0 {
+		hold = flagged.Hold(open)
+	}
+	if all, undecided := w.Effects(p); !f.Trust && len(undecided) > 0 {
+		hold = both(hold, effects.Hold(all, undecided))
+	}
+	return hold
 }
 
 // writePlanFile writes a plan that only its owner can read: it contains parts of

@@ -35,6 +35,9 @@ type Host struct {
 	// Absent says why a service of aisync's will not answer after this plan;
 	// "": the plan starts or finds it. nil: all answer.
 	Absent func(s spec.Service) string
+	// Made reports whether an apply has made something at that path, or below it; nil:
+	// none has.
+	Made func(path string) bool
 	// Recorded reports whether the last apply wanted that value of a leaf; nil:
 	// it wanted none.
 	Recorded func(target reconcile.Address, key reconcile.LeafKey, want reconcile.Fingerprint) bool
@@ -66,13 +69,17 @@ func (h Host) Declare(ctx context.Context) (Decls, error) {
 }
 
 // places are the runtimes that are installed or will be. A missing one that the
-// spec does not install is reported and left out.
+// spec does not install is reported, and left out unless something was made for it:
+// a program that this PATH does not find, such as that of ssh or cron, may be there.
 func (h *Host) places(b *builder) []place {
 	var places []place
 	for _, use := range h.Spec.Runtimes {
 		rt, ok := b.lookup(use.ID, use.Pos, h.Runtimes)
 		switch {
 		case !ok:
+		case use.Install == nil && !h.There(h.command(&use, &rt)) && h.made(&rt.User):
+			b.note(true, from(use.Pos), "%s was here and is not found now (no program %s in PATH); what was made for it is kept: look at PATH, or take it out of the spec", use.ID, h.command(&use, &rt))
+			places = append(places, place{rt, rt.User, from(use.Pos), nil})
 		case use.Install == nil && !h.There(h.command(&use, &rt)):
 			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to install it", use.ID, h.command(&use, &rt))
 		default:
@@ -81,6 +88,21 @@ func (h *Host) places(b *builder) []place {
 	}
 	sortPlaces(places)
 	return places
+}
+
+// made reports whether an apply has made something in a place of a program's own.
+func (h *Host) made(s *spec.Scope) bool {
+	if h.Made == nil {
+		return false
+	}
+	own := []string{s.Dir, s.Rules, s.RulesBlock}
+	if s.Settings != nil {
+		own = append(own, s.Settings.Path)
+	}
+	if s.MCP != nil {
+		own = append(own, s.MCP.Path)
+	}
+	return slices.ContainsFunc(own, func(path string) bool { return path != "" && h.Made(path) })
 }
 
 // command is the program of a runtime; for a generic one, its driver's.

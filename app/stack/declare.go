@@ -112,7 +112,7 @@ func (v *View) declareHost(ctx context.Context, sources *bundle.Sources, r *pin.
 	h := adapter.Host{
 		Spec: nativeplugin.OthersOfHost(v.Spec.Host), Runtimes: v.Catalog.Runtimes(), Models: v.Catalog.Models(),
 		Sources: sources, Facts: &f, Home: v.Places.Home, State: v.Places.State, Programs: v.Programs(), Secrets: v.secrets(), Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
-		Absent: v.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Recorded: v.wantedByHost,
+		Absent: v.serviceHost(r, adapter.Decls{}, &f, installs.Unsupported).Absent, Made: v.madeForHost, Recorded: v.wantedByHost,
 	}
 	d, err := h.Declare(ctx)
 	whole, plugins, bad := nativeplugin.Host(ctx, v.Spec.Host, sources, h.There)

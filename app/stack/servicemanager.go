@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/pin"
@@ -148,6 +149,18 @@ func (v *View) serviceHost(r *pin.Resolver, d adapter.Decls, f *facts.Facts, lac
 		},
 		Models: func(id string) (service.Model, bool) { return v.servedModel(r, d, id) },
 	}
+}
+
+// madeForHost reports whether an apply of the host has made something at path, or
+// below it.
+func (v *View) madeForHost(path string) bool {
+	return slices.ContainsFunc(v.Store.Records(reconcile.HostOwner), func(r reconcile.Record) bool {
+		if !r.Address.IsPath() {
+			return false
+		}
+		at := r.Address.Name()
+		return at == path || strings.HasPrefix(at, path+"/")
+	})
 }
 
 // wantedByHost reports whether the last apply of the host wanted want of a leaf.

@@ -79,7 +79,6 @@ options:
       - The answers to questions that wait for a person. Without it they wait.
       - A digest of an effect or an ID of a flagged text, as C(waiting) has it, is a yes to that. Effects are applied when each of them in the plan is approved.
       - C(effects) is a yes to every effect, also to those that a project brings tomorrow.
-      - C(removals) is a yes to take away what was made for a program that is not in C(PATH).
     type: list
     elements: str
     default: []
@@ -202,7 +201,6 @@ code:
 import os
 import platform
 import shutil
-import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.aisync.aisync.plugins.module_utils.aisync import ARGUMENTS, Aisync
@@ -210,9 +208,6 @@ from ansible_collections.aisync.aisync.plugins.module_utils.spec import Spec
 
 # Rows with these signs are not changed: undecided, and not to be observed.
 LEFT = ('!', '?')
-
-# Signs of what is no longer wanted: deleted, as it was before, left to the person.
-GOING = ('-', '<', '.')
 
 # How many things that wait are warnings; the result has all.
 SHOWN = 10
@@ -225,7 +220,6 @@ class Task(object):
         self.module, self.p = module, module.params
         self.aisync = Aisync(module)
         self.result = dict(changed=False, changes=[], waiting=[], spec_changed=False, id='')
-        self.kept = []  # addresses that are left out
 
     def run(self):
         if self.aisync.program is None:
@@ -306,7 +300,7 @@ class Task(object):
     def narrow(self):
         """Returns the flags that say what a plan is about."""
         flags = ['--scope', self.p['scope'] if self.p['project'] else 'host']
-        for flag, values in (('--target', self.p['targets']), ('--exclude', self.p['excludes'] + self.kept)):
+        for flag, values in (('--target', self.p['targets']), ('--exclude', self.p['excludes'])):
             for value in values:
                 flags += [flag, value]
         flags += ['--' + choice.replace('_', '-') for choice in self.p['decide']]
@@ -333,39 +327,8 @@ class Task(object):
         answer = self.aisync.run(*(args + self.narrow() + self.accepted() + (['--trust'] if trust else [])), config=config)
         return answer, self.aisync.read(answer, '2') if answer.document() else None
 
-    def keep(self, config):
-        """Leaves out what would go only because a program is not found.
-
-        A login over ssh has another PATH than the person, so the program may well be
-        there. With an empty one of its name in PATH, what stays then is known.
-        """
-        if 'removals' in self.p['approve']:
-            return
-        runtimes = self.aisync.run('runtimes', 'ls', config=config).document() or dict(runtimes=[])
-        missing = sorted(set(r['command'] for r in runtimes['runtimes'] if r['wanted'] and r.get('command') and not r.get('program')))
-        if not missing:
-            return
-        plan = self.rehearsal(config, False)[1]
-        going = leaving(plan)
-        if not going:
-            return
-        folder = tempfile.mkdtemp(dir=self.module.tmpdir)
-        for name in missing:
-            path = os.path.join(folder, os.path.basename(name))
-            with open(path, 'w') as f:
-                f.write('#!/bin/sh\n')
-            os.chmod(path, 0o755)
-        before = self.aisync.environ['PATH']
-        self.aisync.environ['PATH'] = folder + os.pathsep + before
-        anyway = leaving(self.rehearsal(config, False)[1])
-        self.aisync.environ['PATH'] = before
-        self.kept = [address for address in going if address not in anyway]
-        for address in self.kept:
-            self.wait(address, 'would go, as one of these is not in PATH: %s; name its folder in path' % ', '.join(missing), 'removals')
-
     def rehearse(self, config):
         """Reports what an apply would do, with the specs in another folder if one is given."""
-        self.keep(config)
         answer, plan = self.rehearsal(config, 'effects' in self.p['approve'])
         if plan is None:
             # A plan fetches nothing, and an apply does: a source may not be here yet.
@@ -414,7 +377,6 @@ class Task(object):
 
     def apply(self):
         """Applies, and reports what was done, what waits and what failed."""
-        self.keep(None)
         if self.module._diff:
             answer, plan = self.rehearsal(None, 'effects' in self.p['approve'])
             if plan:
@@ -472,13 +434,6 @@ def moves(change):
     """Whether a row of a plan changes something; of an undecided one, parts may."""
     signs = [change['action']] if change['action'] not in LEFT else [leaf['action'] for leaf in change['leaves']]
     return any(s.strip() and s not in LEFT for s in signs)
-
-
-def leaving(plan):
-    """Returns the addresses of which a plan takes something away."""
-    if not plan:
-        return []
-    return [c['address'] for c in plan['changes'] if c['action'] in GOING or any(leaf['action'] in GOING for leaf in c['leaves'])]
 
 
 def difference(change):

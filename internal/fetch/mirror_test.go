@@ -25,6 +25,7 @@ func TestTheNextSourceTakesOverFromAMirror(t *testing.T) {
 	}{
 		"absent":          {nil, "connection refused", int64(len(data))},
 		"silent":          {&server{data: data, first: silence}, "no byte arrived for 200ms", int64(len(data))},
+		"trickles":        {&server{data: data, first: trickle(data)}, "too slow", int64(len(data))},
 		"refuses":         {&server{data: data, first: answer(99, http.StatusForbidden)}, "403 Forbidden", int64(len(data))},
 		"wrong token":     {&server{data: data, first: answer(99, http.StatusUnauthorized)}, "401 Unauthorized", int64(len(data))},
 		"lacks it":        {&server{data: data, first: answer(99, http.StatusNotFound)}, "404 Not Found", int64(len(data))},
@@ -45,6 +46,7 @@ func TestTheNextSourceTakesOverFromAMirror(t *testing.T) {
 				pauses = append(pauses, d)
 				return nil
 			}, Connections: 1})
+			client.crawl = slowness{over: 100 * time.Millisecond, rate: 256 << 10}
 			disk, physical := disk(t, nil)
 			a := artifact(data, mirror, hub.URL)
 			var said []string
@@ -97,6 +99,24 @@ func TestASilentMirrorIsAskedLast(t *testing.T) {
 func silence(_ http.ResponseWriter, r *http.Request, _ int) bool {
 	<-r.Context().Done()
 	return true
+}
+
+// trickle answers with a byte of data now and then.
+func trickle(data []byte) func(http.ResponseWriter, *http.Request, int) bool {
+	return func(w http.ResponseWriter, r *http.Request, _ int) bool {
+		var from, to int
+		if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to); err != nil {
+			panic(err)
+		}
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, to, len(data)))
+		w.WriteHeader(http.StatusPartialContent)
+		for ; r.Context().Err() == nil; from++ {
+			w.Write(data[from : from+1])
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+		return true
+	}
 }
 
 // dieAfter lets a server answer what lies before half, and then nobody.

@@ -67,7 +67,7 @@ latest: other machines name oci://HOST/REPO:TAG as the source.`,
 		Example: `  $ aisync bundles push oci://registry.lan:5000/models rules
   $ aisync bundles push oci://registry.lan:5000/rules:v3 ./rules`,
 		Annotations: map[string]string{"effect": "writes"},
-		Args:        cli.MinArgs(2, "the repository, and the source"),
+		Args:        cli.MinArgs(2, "the repository and the source"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return push(cmd.Context(), a, args[0], args[1:])
 		},

@@ -44,7 +44,7 @@ Other machines name the repository as a mirror (mirrors in the host's spec), or
 the artifact as a model: aisync add model oci://HOST/REPO:TAG.`,
 		Example:     "  $ aisync models push oci://registry.lan:5000/models tiny",
 		Annotations: map[string]string{"effect": "writes"},
-		Args:        cli.MinArgs(2, "the repository, and the model"),
+		Args:        cli.MinArgs(2, "the repository and the model"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -93,7 +93,8 @@ func modelsPush(ctx context.Context, a *cli.App, to string, ids []string) error 
 	if a.Flags.JSON {
 		return a.WriteJSON(doc)
 	}
-	a.Hint("On another machine: aisync add model " + shellquote.Terminal(doc.Models[len(doc.Models)-1].At))
+	last := doc.Models[len(doc.Models)-1]
+	a.Hint("On another machine: aisync add model " + shellquote.Terminal(last.At) + " --name " + shellquote.Terminal(last.ID))
 	return nil
 }
 

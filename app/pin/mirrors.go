@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -82,7 +83,7 @@ func (n *Network) mirrored(sources []string, sha256 string) (all []string, of ma
 func (n *Network) fromMirror(ctx context.Context, name, url string, known reconcile.Pin, dst string) bool {
 	for _, m := range n.Mirrors {
 		at, bundled := sourceAt(m, url, known.Values)
-		if at == "" || n.Offline {
+		if _, silent := n.silent.Load(m); at == "" || n.Offline || silent {
 			continue
 		}
 		get := n.client().Tree
@@ -101,6 +102,9 @@ func (n *Network) fromMirror(ctx context.Context, name, url string, known reconc
 			return true
 		}
 		n.left(name, m, at, err)
+		if network := net.Error(nil); errors.As(err, &network) {
+			n.silent.Store(m, true)
+		}
 		if ctx.Err() != nil || os.RemoveAll(dst) != nil {
 			return false
 		}

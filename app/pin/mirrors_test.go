@@ -1,12 +1,14 @@
 package pin
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"aisync.dev/aisync/internal/fetch/hubtest"
 	"aisync.dev/aisync/internal/fetch/ocitest"
+	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -76,5 +78,23 @@ func TestTheHubIsNotAskedWhileAMirrorAnswers(t *testing.T) {
 	must(t, err)
 	if from != n.Mirrors[0] || served != n.Mirrors[0] || len(s.hub.Requests()) != 0 {
 		t.Errorf("from %s, served by %s, %d requests to the hub", from, served, len(s.hub.Requests()))
+	}
+}
+
+// A registry that does not answer is asked for the first source, and not for the next.
+func TestASilentMirrorIsAskedForOneSource(t *testing.T) {
+	registry := ocitest.New()
+	mirror := "oci://" + registry.Host + "/house/models"
+	registry.Close()
+	left := 0
+	n := &Network{Getenv: func(string) string { return "" }, Mirrors: []string{mirror}, Left: func(string, string, error) { left++ }}
+	pin := reconcile.Pin{Values: map[string]string{"commit": strings.Repeat("a", 40), "tree": "sha256:" + strings.Repeat("0", 64)}}
+	for range 2 {
+		if n.fromMirror(t.Context(), "rules", "git::https://example.org/r?ref="+pin.Values["commit"], pin, filepath.Join(t.TempDir(), "tree")) {
+			t.Error("it served")
+		}
+	}
+	if left != 1 {
+		t.Errorf("it was asked %d times", left)
 	}
 }

@@ -48,6 +48,8 @@ type Network struct {
 	// the number of the next; may be nil.
 	Retry func(name string, why error, pause time.Duration, next, tries int)
 
+	silent sync.Map // mirrors that did not answer for a source, and are not asked for the next
+
 	once sync.Once
 	made *fetch.Client
 }

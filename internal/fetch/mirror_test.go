@@ -66,6 +66,7 @@ func TestTheNextSourceTakesOverFromAMirror(t *testing.T) {
 			if served != hub.URL || !strings.Contains(strings.Join(said, "\n"), c.said) {
 				t.Errorf("served by %s; said %q, want %q", served, said, c.said)
 			}
+			hub.Close() // ends what it writes
 			if hub.sent > c.hub {
 				t.Errorf("the hub sent %d bytes, want %d at most", hub.sent, c.hub)
 			}

@@ -175,6 +175,13 @@ func (u *upstream) total() (bytes int64, requests int) {
 	return bytes, u.requests
 }
 
+// of is the number of bytes of one file.
+func (u *upstream) of(path string) int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.sent[path]
+}
+
 type counting struct {
 	http.ResponseWriter
 	u    *upstream

@@ -171,7 +171,7 @@ func TestFiftyMachinesFetchEachModelOnce(t *testing.T) {
 		t.Errorf("the 49 made the hub send %d bytes", leaked)
 	}
 	for path, data := range w.hub.files {
-		if got := w.hub.sent[path]; got < int64(len(data)) || got > int64(len(data))+1024 { // one byte for each question whether it is there
+		if got := w.hub.of(path); got < int64(len(data)) || got > int64(len(data))+1024 { // one byte for each question whether it is there
 			t.Errorf("%s crossed the uplink with %d bytes, want its %d once", path, got, len(data))
 		}
 	}

@@ -14,7 +14,7 @@ ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),help)),)
   endif
 endif
 
-.PHONY: help build install uninstall install-runtime install-lang test test-ansible test-crash test-kill test-ledger test-peers test-runs test-runtimes test-systemd test-tree proof proof-short night fuzz sbom try bench bench-models lint docs clean
+.PHONY: help build install uninstall install-runtime install-lang test test-ansible test-crash test-kill test-ledger test-peers test-runs test-runtimes test-systemd test-tree test-scale proof proof-short night fuzz sbom try bench bench-models lint docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-15s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -109,6 +109,10 @@ test-ansible: build ## ansible-core plays packaging/ansible over sshd, on five m
 	@export AISYNC_TEST_ANSIBLE='$(CURDIR)/bin/aisync'; \
 	  go test -json -count=1 -timeout 20m ./internal/ansible $(ARGS) | go run ./scripts/testsum -skips .ci/skips -alone 'go test -count=2 -timeout 20m'
 
+# As root, with Debian's docker-registry, iproute2 and curl; skipped where they lack.
+test-scale: build ## 50 machines as network namespaces fetch models: bytes over the uplink and time, with a registry and without (docs/scale.md)
+	@AISYNC_TEST_SCALE='$(CURDIR)/bin/aisync' go test -count=1 -v -timeout 20m ./internal/scale $(ARGS)
+
 proof: build ## every guarantee of docs/guarantees.md, proved at length (about half an hour on two cores), and the table there made anew
 	@AISYNC_TEST_BINARY='$(CURDIR)/bin/aisync' go run ./scripts/proof -full -fuzz $(or $(FUZZ),5s)
 
@@ -119,6 +123,7 @@ night: test-kill test-crash test-ledger test-runs proof ## all that takes hours:
 	@AISYNC_TEST_WAYS=full $(MAKE) test-runtimes
 	@$(MAKE) test-peers
 	@$(MAKE) test-ansible
+	@$(MAKE) test-scale
 	@$(MAKE) test RACE=1 PACKAGES=./cmd/aisync ARGS='-count=1 -timeout 60m'
 
 proof-short: ## the same in the short form of each test; the table is checked, not written

@@ -55,6 +55,9 @@ func (h *Host) model(b *builder, use spec.ModelUse) error {
 			ID: use.ID, Quant: q.Name, License: h.Models[i].License, Shard: n, Store: dir, Path: store.Friendly(dir, use.ID, f.Repo, f.Path),
 			Size: f.Size, SHA256: f.SHA256, Sources: f.Sources, Reason: reason,
 		}
+		for _, m := range h.Spec.Mirrors {
+			a.Mirrors = append(a.Mirrors, m.Value)
+		}
 		if !projects {
 			a.Views = show.views(n, a)
 		}

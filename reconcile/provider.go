@@ -267,9 +267,10 @@ type Runner interface {
 }
 
 // Fetcher brings one artifact into the file part, resumably. When it returns
-// nil, part holds exactly size bytes with that sha256.
+// nil, part holds exactly size bytes with that sha256; from is where the last of them
+// came from, "" if all were there.
 type Fetcher interface {
-	Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error
+	Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) (from string, err error)
 }
 
 // Outcome is what only the provider knows after Apply.

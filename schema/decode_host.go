@@ -27,6 +27,7 @@ func (n node) host(dir string) *spec.Host {
 		Packages:     n.get("packages").nameds(),
 		MCP:          n.get("mcp").mcpServers(),
 		Store:        n.get("store").named(),
+		Mirrors:      n.get("mirrors").nameds(),
 		Views:        n.get("views").nameds(),
 		Endpoint:     n.get("endpoint").named(),
 		Settings:     n.get("settings").settings(),

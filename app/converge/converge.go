@@ -42,7 +42,7 @@ func (a *As) New(now []review.Effect) []review.Effect {
 // kept are the variables of As besides those that move programs' folders. No secret
 // is among them.
 var kept = []string{
-	"PATH", "LANG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "HF_ENDPOINT", "HF_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"PATH", "LANG", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "HF_ENDPOINT", "HF_HOME", "DOCKER_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"NO_PROXY", "no_proxy", "AISYNC_SERVICE_MANAGER",
 }
 

@@ -23,6 +23,7 @@ func Checks() []Check {
 		{Name: "drift", Doc: "what the specs ask for is there, and unchanged since aisync made it", Run: checkDrift},
 		{Name: "hooks", Doc: "hooks and MCP servers can be started", Run: checkHooks},
 		{Name: "models", Doc: "the models are there, as they were verified, and match the catalog", Machine: true, Run: checkModels},
+		{Name: "mirrors", Doc: "the mirrors of the host answer", Machine: true, Network: true, Run: checkMirrors},
 		{Name: "memory", Doc: "what the enabled services serve fits into memory", Machine: true, Run: checkMemory},
 		{Name: "clock", Doc: "the clock has not gone back", Machine: true, Run: checkClock},
 		{Name: "trust", Doc: "the programs load what was written for them", Run: checkTrust},

@@ -2,7 +2,9 @@ package pin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,9 +37,18 @@ type Network struct {
 	LimitRate   int64  // total bytes a second; 0: no limit
 	Clones      string // physical folder of fetched sources: those of the same repository lend what they have; may be ""
 
+	Mirrors []string // of the host, in order; see mirrors.go
+	Named   string   // start of the sources that a person named for this command, which come before the mirrors; may be ""
+	// Served is called with each mirror that served something, Left with each that did
+	// not, and why. name is that of the file or the source. May be nil.
+	Served func(name, mirror string)
+	Left   func(name, mirror string, why error)
+
 	// Retry is called before each pause with the reason of the failed try and
 	// the number of the next; may be nil.
 	Retry func(name string, why error, pause time.Duration, next, tries int)
+
+	silent sync.Map // mirrors that did not answer for a source, and are not asked for the next
 
 	once sync.Once
 	made *fetch.Client
@@ -53,7 +64,8 @@ func (n *Network) Reacher() reconcile.Reacher {
 		return nil
 	}
 	return func(ctx context.Context, name string, sources []string, size int64, sha256 string) error {
-		return n.client().Reach(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256})
+		sources, mirrors := n.mirrored(sources, sha256)
+		return n.client().Reach(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256, Mirrors: slices.Collect(maps.Keys(mirrors))})
 	}
 }
 
@@ -158,12 +170,31 @@ func (n *Network) resolvers(c *fetch.Client) map[string]fetch.Resolver {
 type artifacts struct{ from *Network }
 
 // Fetch implements reconcile.Fetcher.
-func (a artifacts) Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error {
-	from := a.from.fetcher()
+func (a artifacts) Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) (from string, err error) {
+	client, mirrors := a.from.fetcher(), map[string]string(nil)
 	if a.from.Offline {
 		if files := slices.DeleteFunc(slices.Clone(sources), func(s string) bool { return !spec.IsLocal(s) }); len(files) > 0 {
-			from, sources = a.from.client(), files
+			client, sources = a.from.client(), files
+		}
+	} else {
+		sources, mirrors = a.from.mirrored(sources, sha256)
+	}
+	tried := func(source string, failed error) {
+		mirror, ours := mirrors[source]
+		switch {
+		case ours && failed != nil:
+			a.from.left(name, mirror, source, failed)
+		case ours:
+			from = mirror
+			a.from.served(name, mirror)
+		case failed == nil:
+			from = fetch.Shown(source)
+		case len(mirrors) > 0 && errors.Is(failed, fetch.ErrMismatch):
+			a.from.left(name, fetch.Shown(source), source, failed)
 		}
 	}
-	return from.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
+	err = client.Fetch(ctx, fetch.Artifact{
+		Name: name, Sources: sources, Size: size, SHA256: sha256, Mirrors: slices.Collect(maps.Keys(mirrors)), Tried: tried,
+	}, fs, part, progress)
+	return from, err
 }

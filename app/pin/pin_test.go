@@ -317,7 +317,7 @@ func TestSourcesAreThoseOfTheSpecOfALock(t *testing.T) {
 func TestNetworkRefusesOffline(t *testing.T) {
 	s := newStage(t)
 	n := &Network{Getenv: func(k string) string { return s.env[k] }, Offline: true}
-	err := n.Fetcher().Fetch(t.Context(), s.disk, "m.gguf", []string{s.hub.URL}, 1, strings.Repeat("0", 64), "/home/me/part", nil)
+	_, err := n.Fetcher().Fetch(t.Context(), s.disk, "m.gguf", []string{s.hub.URL}, 1, strings.Repeat("0", 64), "/home/me/part", nil)
 	if !errors.Is(err, reconcile.ErrOffline) {
 		t.Errorf("Fetch: %v", err)
 	}
@@ -341,7 +341,8 @@ func TestNetworkFetchesAndReachesFromTheHub(t *testing.T) {
 	n := &Network{Getenv: func(k string) string { return s.env[k] }, Home: s.root + home}
 	source, sum := "hf://me/m@"+commit+"/m.gguf", strings.TrimPrefix(fsys.Digest(tiny(t, 0)), "sha256:")
 	must(t, n.Reacher()(t.Context(), "m.gguf", []string{source}, int64(len(tiny(t, 0))), sum))
-	must(t, n.Fetcher().Fetch(t.Context(), s.disk, "m.gguf", []string{source}, int64(len(tiny(t, 0))), sum, home+"/part", nil))
+	_, err := n.Fetcher().Fetch(t.Context(), s.disk, "m.gguf", []string{source}, int64(len(tiny(t, 0))), sum, home+"/part", nil)
+	must(t, err)
 	if got, err := os.ReadFile(s.root + home + "/part"); err != nil || string(got) != string(tiny(t, 0)) {
 		t.Errorf("fetched %d bytes, %v", len(got), err)
 	}

@@ -152,7 +152,9 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 	defer os.RemoveAll(tmp)
 	got := filepath.Join(tmp, "tree")
 	r.notify(Event{Kind: FetchingSource, Name: src.Name})
-	if err := r.Network.Tree(ctx, from, got); err != nil {
+	if pinned && r.Network.fromMirror(ctx, src.Name, from, known, got) {
+		// Its digest is that of the pin.
+	} else if err := r.Network.Tree(ctx, from, got); err != nil {
 		if pinned && errors.Is(err, git.ErrGone) {
 			err = &Error{Reason: Gone, ID: src.Name, Err: err}
 		}

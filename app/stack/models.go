@@ -19,7 +19,7 @@ func (v *View) ModelDecls(ctx context.Context, r *pin.Resolver) (adapter.Decls, 
 	}
 	h := v.Spec.Host
 	return adapter.Host{
-		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Views: h.Views, Models: h.Models},
+		Spec:   &spec.Host{Name: h.Name, Pos: h.Pos, Dir: h.Dir, Builtin: h.Builtin, Store: h.Store, Mirrors: h.Mirrors, Views: h.Views, Models: h.Models},
 		Models: v.Catalog.Models(), Facts: &f, Home: v.Places.Home, Programs: v.Programs(),
 		Pick: func(use spec.ModelUse, m spec.Model) (spec.Quant, string, error) { return v.pickModel(ctx, r, use, m) },
 	}.Declare(ctx)

@@ -52,8 +52,18 @@ func (v *View) Network() *pin.Network {
 		Getenv: v.Env.Get, Home: v.Places.Physical(v.Places.Home), UserAgent: "aisync/" + v.Version, Offline: v.Offline,
 		Connections: v.Transfer.Connections, LimitRate: v.Transfer.LimitRate,
 		Retry: func(name string, why error, pause time.Duration, next, tries int) {
-			v.Notify("%s: %s; trying again in %s (%d of %d)", termtext.Safe(name), termtext.Safe(plainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
+			v.Notify("%s: %s; trying again in %s (%d of %d)", termtext.Safe(name), termtext.Safe(PlainReason(why)), max(pause.Round(time.Second), time.Second), next, tries)
 		},
+	}
+	if h := v.Spec.Host; h != nil {
+		for _, m := range h.Mirrors {
+			n.Mirrors = append(n.Mirrors, m.Value)
+		}
+	}
+	n.Named = v.Transfer.Source
+	n.Served = func(name, mirror string) { v.Notify("%s: from %s", termtext.Safe(name), termtext.Safe(mirror)) }
+	n.Left = func(name, mirror string, why error) {
+		v.Notify("%s: not from %s: %s", termtext.Safe(name), termtext.Safe(mirror), termtext.Safe(PlainReason(why)))
 	}
 	if !v.Places.Chown { // root takes nothing out of a person's cache
 		n.Clones = sourceCache(v.Places).Sources()
@@ -80,8 +90,8 @@ func (v *View) notify(e pin.Event) {
 	}
 }
 
-// plainReason returns the text of err without the addresses that the system adds.
-func plainReason(err error) string {
+// PlainReason returns the text of err without the addresses that the system adds.
+func PlainReason(err error) string {
 	for _, known := range []syscall.Errno{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
 		if errors.Is(err, known) {
 			return known.Error()

@@ -5,6 +5,7 @@ import (
 
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/cmd/aisync/internal/command/apply"
+	"aisync.dev/aisync/cmd/aisync/internal/command/bundles"
 	"aisync.dev/aisync/cmd/aisync/internal/command/docs"
 	"aisync.dev/aisync/cmd/aisync/internal/command/doctor"
 	"aisync.dev/aisync/cmd/aisync/internal/command/drift"
@@ -31,7 +32,7 @@ func commands() []func(*cli.App) *cobra.Command {
 		apply.RollbackCommand, apply.AdoptCommand, apply.PruneCommand, apply.DestroyCommand, apply.ConvergeCommand, statecmd.Command,
 		models.Command, runtimes.Command, runtimes.ContextCommand, servicesCommand,
 		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
-		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand,
+		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand, bundles.Command,
 		doctor.Command,
 		launchcmd.LaunchCommand, launchcmd.ACPCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
 		message.LedgerCommand, hookcmd.Command, mcpcmd.Command, task.Command, runcmd.Command,

@@ -15,7 +15,7 @@ import (
 // their commands. What stands in none is in the help of agents.
 var groups = []struct{ title, names string }{
 	{"Reconcile", "plan apply drift status doctor rollback adopt destroy converge"},
-	{"Spec", "init import add remove validate lint lock outdated update context runtimes"},
+	{"Spec", "init import add remove validate lint lock outdated update context runtimes bundles"},
 	{"Local models", "models services"},
 	{"Agents at work", "launch agents task run mcp"},
 	{"Housekeeping", "prune state show facts completion version"},

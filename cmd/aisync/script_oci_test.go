@@ -15,6 +15,7 @@ type registryKey struct{}
 //
 //	registry push REPO:TAG NAME=FILE...  an artifact of these files; its digest is in $MANIFEST
 //	registry forget                      what was asked of it until now
+//	registry break FAULT                 it denies, lacks, spoils or halves, or is well again
 //	registry asked PART                  fails if nothing was asked at an address that holds PART
 func registryCommand(ts *testscript.TestScript, neg bool, args []string) {
 	r, ok := ts.Value(registryKey{}).(*ocitest.Registry)
@@ -32,6 +33,8 @@ func registryCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("MANIFEST", r.Push(rest[0], layers...))
 	case "forget":
 		r.Forget()
+	case "break":
+		r.Break(ocitest.Fault(rest[0]))
 	case "asked":
 		asked := r.Asked()
 		if strings.Contains(strings.Join(asked, "\n"), rest[0]) == neg {

@@ -31,7 +31,7 @@ var uses = []struct {
 	{"roster", "X"}, {"roster --json", "X"}, {line: "who"}, {line: "session list"}, {line: "session start"}, {line: "session path"}, {"session id", "X"}, {"session gate", "X"},
 	{"session close", "X"}, {"session journal --file AGENTS.md --heading A doing", "X"}, {"session edit AGENTS.md --heading A --show", "X"}, {"session snapshot AGENTS.md", "X"}, {line: "session archive"},
 	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"}, {line: "hook SessionStart --runtime claude"}, {line: "hook pre-commit"}, {line: "mcp --runtime cursor"}, {line: "acp --runtime claude -- true"},
-	{line: "models"}, {line: "models ls"}, {"models search qwen", "7"}, {line: "models fit"}, {"models bench", "X"}, {line: "models du"}, {"models path tiny", "X"}, {"models verify", "X"}, {"models pull tiny", "7"}, {line: "models adopt"}, {line: "models gc"},
+	{line: "models"}, {line: "models ls"}, {"models search qwen", "7"}, {line: "models fit"}, {"models bench", "X"}, {line: "models du"}, {"models path tiny", "X"}, {"models verify", "X"}, {"models pull tiny", "7"}, {"models push oci://127.0.0.1:1/x/y tiny", "X"}, {"bundles push oci://127.0.0.1:1/x/y rulesets", "X"}, {line: "models adopt"}, {line: "models gc"},
 	{"models serve --listen 127.0.0.1:0", "X"},
 	{line: "run init"}, {line: "run start --goal sealed"}, {line: "run list"}, {line: "run status"}, {line: "run show"}, {line: "run events"}, {line: "run evidence"}, {line: "run report"},
 	{"run evidence add --name log --file AGENTS.md --kind artifact", "X"}, {line: "run worker register w1 --task main"}, {line: "run worker list"}, {"run claim main --worker w1", "X"},
@@ -50,7 +50,7 @@ var uses = []struct {
 
 // needNoUse are commands that only lead to others, and those that the program
 // starts by itself.
-var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync state", "aisync agents", "aisync run worker agent"}
+var needNoUse = []string{"aisync", "aisync add", "aisync remove", "aisync session", "aisync task", "aisync run", "aisync run worker", "aisync services supervise", "aisync state", "aisync bundles", "aisync agents", "aisync run worker agent"}
 
 // effectOf is what the command of a line says of itself.
 func effectOf(t *testing.T, line string) (path, effect string) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -92,7 +93,8 @@ func (s *Sources) read(ctx context.Context, src spec.Source) (*Tree, error) {
 		return nil, at(src.Pos, fmt.Errorf("bundle source %q (%s): %w", src.Name, src.URL, err))
 	}
 	t.Name, t.URL, t.Pinned, t.Pos, t.scope, t.pick = src.Name, src.URL, pinned, src.Pos, src.Scope, src.Pick
-	t.versions.none = Remote(src.URL) && !strings.HasPrefix(src.URL, "git::")
+	_, own := os.Lstat(filepath.Join(dir, ".git")) // none where a mirror served it
+	t.versions.none = Remote(src.URL) && (!strings.HasPrefix(src.URL, "git::") || own != nil)
 	return t, nil
 }
 

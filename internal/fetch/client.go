@@ -47,6 +47,7 @@ type Client struct {
 	// it before the first Tree; nil: such sources are refused.
 	Artifact func(ctx context.Context, source, dst string, limits archive.Limits) error
 
+	silent       silent // mirrors that did not answer
 	http         *http.Client
 	ranges       *http.Client // http, with stricter redirects
 	resolvers    map[string]Resolver
@@ -100,6 +101,7 @@ func New(o Options) *Client {
 	if c.sleep == nil {
 		c.sleep = sleep
 	}
+	c.silent.now = c.now
 	c.limit = newLimit(o.LimitRate, c.now, c.sleep)
 	dial := o.DialContext
 	if dial == nil {

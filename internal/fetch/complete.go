@@ -10,7 +10,7 @@ import (
 // restart forgets everything, the journal first, so that it never describes
 // bytes that are being overwritten.
 func (d *download) restart() error {
-	d.source, d.seen, d.mixed = "", validator{}, false
+	d.source, d.seen, d.mixed, d.former = "", validator{}, false, ""
 	d.chunks.forget()
 	if err := d.save(); err != nil {
 		return err

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"aisync.dev/aisync/internal/filelock"
@@ -26,6 +28,13 @@ type Artifact struct {
 	Sources []string // tried in order: http(s)://, file:///, an absolute path, git::URL//path?ref=, what Options.Resolve knows
 	Size    int64    // bytes, more than 0
 	SHA256  string   // 64 hex digits
+
+	// Mirrors are those of Sources that are left for the next one after two tries, and
+	// tried last for a while once they did not answer.
+	Mirrors []string
+	// Tried is called with each source that was given up and why, and with nil for the
+	// one that completed the file; may be nil.
+	Tried func(source string, failed error)
 }
 
 // Fetcher is the interface of downloads for the rest of the program. Client
@@ -124,11 +133,12 @@ func (a Artifact) check() error {
 const (
 	reachPatience = 15 * time.Second // for all sources of one artifact
 	reachPause    = 500 * time.Millisecond
+	headStart     = 2 * time.Second // of mirrors that do not answer
 )
 
-// Reach asks all sources of a at once for its first byte, and returns nil when
-// one of them could serve a: it has an accessible file of that size, or is only
-// busy. Otherwise the error gives the reason of each. It writes nothing, and
+// Reach asks all sources of a at once for its first byte, but mirrors first, and
+// returns nil when one of them could serve a: it has an accessible file of that size, or
+// is only busy. Otherwise the error gives the reason of each. It writes nothing, and
 // does not ask git sources.
 func (c *Client) Reach(ctx context.Context, a Artifact) error {
 	if err := a.check(); err != nil {
@@ -141,8 +151,22 @@ func (c *Client) Reach(ctx context.Context, a Artifact) error {
 		err error
 	}
 	answers := make(chan answer, len(a.Sources))
+	waiting, others := len(a.Mirrors), make(chan struct{})
+	start := sync.OnceFunc(func() { close(others) })
+	if waiting == 0 {
+		start()
+	}
+	defer time.AfterFunc(headStart, start).Stop()
 	for i, raw := range a.Sources {
-		go func() { answers <- answer{i, c.reach(ctx, raw, a)} }()
+		go func() {
+			if !slices.Contains(a.Mirrors, raw) {
+				select {
+				case <-others:
+				case <-ctx.Done():
+				}
+			}
+			answers <- answer{i, c.reach(ctx, raw, a)}
+		}()
 	}
 	failures := make([]error, len(a.Sources))
 	for range a.Sources {
@@ -151,6 +175,11 @@ func (c *Client) Reach(ctx context.Context, a Artifact) error {
 			return nil
 		}
 		failures[x.i] = x.err
+		if slices.Contains(a.Mirrors, a.Sources[x.i]) {
+			if waiting--; waiting == 0 {
+				start()
+			}
+		}
 	}
 	return errors.Join(failures...)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"aisync.dev/aisync/internal/fetch/ssrf"
@@ -32,10 +33,15 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	stalled := &stallError{g.stall}
 	timer := time.AfterFunc(g.stall, func() { cancel(stalled) })
 	req = req.Clone(ctx)
+	sent := &sentBody{ReadCloser: req.Body, timer: timer, stall: g.stall}
+	if req.Body != nil && req.Body != http.NoBody {
+		req.Body = sent
+	}
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", g.agent)
 	}
 	resp, err := g.base.RoundTrip(req)
+	sent.answered.Store(true)
 	timer.Stop()
 	if err != nil {
 		if context.Cause(ctx) == stalled {
@@ -46,6 +52,30 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &guardedBody{ReadCloser: resp.Body, ctx: ctx, cancel: cancel, timer: timer, stalled: stalled, crawl: g.crawl}
 	return resp, nil
+}
+
+// settling is how long a server may take after the last byte that it was sent, to
+// verify it and to put it in its place.
+const settling = 5 * time.Minute
+
+// sentBody restarts the timer for each Read.
+type sentBody struct {
+	io.ReadCloser
+	timer    *time.Timer
+	stall    time.Duration
+	answered atomic.Bool
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case b.answered.Load():
+	case err == io.EOF:
+		b.timer.Reset(max(b.stall, settling))
+	default:
+		b.timer.Reset(b.stall)
+	}
+	return n, err
 }
 
 // guardedBody restarts the timer for each Read.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -45,6 +46,9 @@ func (l *limit) take(ctx context.Context, n int) error {
 	return nil
 }
 
+// errCrawls is what slowness detects.
+var errCrawls = errors.New("too slow")
+
 // slowness detects a body that is too slow: less than rate bytes a second over the
 // last period of waiting for it. Time that its reader spends elsewhere does not
 // count.
@@ -61,7 +65,7 @@ func (c *slowness) add(n int, spent time.Duration) error {
 		return nil
 	}
 	if float64(c.got) < float64(c.rate)*c.spent.Seconds() {
-		return fmt.Errorf("only %d bytes arrived in %s", c.got, c.spent.Round(time.Millisecond))
+		return fmt.Errorf("%w: only %d bytes arrived in %s", errCrawls, c.got, c.spent.Round(time.Millisecond))
 	}
 	c.spent, c.got = 0, 0
 	return nil

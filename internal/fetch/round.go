@@ -20,6 +20,7 @@ const (
 	worthwhile   = 64 << 10         // bytes that count as progress
 	longestPause = 30 * time.Second // between two tries, unless the server asks for more
 	longestWait  = 5 * time.Minute  // that a server may ask for
+	briefWait    = 10 * time.Second // that a mirror may ask for
 )
 
 var errDropped = errors.New("the connection ended early")
@@ -43,7 +44,10 @@ func (d *download) round(ctx context.Context, at *attempt) error {
 	present, _ := d.chunks.count()
 	d.mu.Lock()
 	if d.source != at.String() {
-		d.source, d.seen, d.mixed = at.String(), validator{}, d.mixed || present > 0
+		if present > 0 {
+			d.mixed, d.former = true, d.source
+		}
+		d.source, d.seen = at.String(), validator{}
 	}
 	d.mu.Unlock()
 
@@ -149,6 +153,14 @@ func (r *round) work(ctx context.Context, i int, whole bool) (err error) {
 	return ctx.Err()
 }
 
+// retries is the number of tries after the first that bring nothing.
+func (r *round) retries() int {
+	if r.at.brief {
+		return min(1, r.client.retries)
+	}
+	return r.client.retries
+}
+
 // retry calls request until it is done, with pauses after failures, as long as
 // the download makes progress.
 func (r *round) retry(ctx context.Context, request func() (done bool, err error)) error {
@@ -183,20 +195,22 @@ func (r *round) retry(ctx context.Context, request func() (done bool, err error)
 			continue
 		case errors.Is(err, errLocal) || s.verdict != notNow && s.verdict != moved && s.verdict != expired:
 			return err
-		case s.after > longestWait:
+		case s.after > longestWait, r.at.brief && s.after > briefWait:
 			return fmt.Errorf("%w and asks for a retry in %s", err, s.after)
+		case r.at.brief && errors.Is(err, errCrawls):
+			return err
 		}
 		fails, idle = fails+1, idle+1
 		if _, last = r.chunks.count(); last-before >= min(worthwhile, r.chunks.length) {
 			fails, idle = 0, 0
 		}
-		if idle > r.client.retries || s.verdict != notNow && idle > refusals {
+		if idle > r.retries() || s.verdict != notNow && idle > refusals {
 			return fmt.Errorf("gave up after %d tries: %w", idle, err)
 		}
 		wait := max(s.after, pause(fails))
 		if idle > 0 {
 			r.crew.failed(r.client.now(), begun, s.after)
-			r.client.retry(r.a.Name, err, wait, idle+1, r.client.retries+1)
+			r.client.retry(r.a.Name, err, wait, idle+1, r.retries()+1)
 		}
 		if err := r.client.sleep(ctx, wait); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"aisync.dev/aisync/reconcile/fsys"
@@ -21,8 +22,9 @@ type download struct {
 	notes   notes
 	meter   meter
 
-	mixed   bool // the part may hold bytes of several contents
-	repairs int  // number of times that the disk returned other bytes than were written
+	mixed   bool   // the part may hold bytes of several contents
+	former  string // a source whose bytes came before those of the last one
+	repairs int    // number of times that the disk returned other bytes than were written
 
 	mu     sync.Mutex
 	source string    // of the last bytes
@@ -32,8 +34,10 @@ type download struct {
 // attempt is a source that is being tried.
 type attempt struct {
 	source
-	whole bool // do not trust its ranges
-	again bool // it was started from zero once
+	raw   string // as in Artifact.Sources
+	brief bool   // a mirror
+	whole bool   // do not trust its ranges
+	again bool   // it was started from zero once
 }
 
 const maxRepairs = 2
@@ -51,18 +55,20 @@ func (d *download) run(ctx context.Context) error {
 	}
 	var failures []error
 	queue := make([]*attempt, 0, len(d.a.Sources))
-	for _, raw := range d.a.Sources {
+	for _, raw := range d.client.silent.last(d.a) {
 		src, err := d.client.source(raw, d.a)
 		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
-		queue = append(queue, &attempt{source: src, whole: !src.ranged()})
+		queue = append(queue, &attempt{source: src, raw: raw, brief: slices.Contains(d.a.Mirrors, raw), whole: !src.ranged()})
 	}
 	for ; len(queue) > 0 && !d.chunks.whole(); queue = queue[1:] {
 		at := queue[0]
+		_, before := d.chunks.count()
 		err := d.try(ctx, at)
 		if err == nil {
+			d.tried(at, nil)
 			break
 		}
 		if ctx.Err() != nil || errors.Is(err, errLocal) {
@@ -73,6 +79,10 @@ func (d *download) run(ctx context.Context) error {
 			queue = append(queue, at)
 			continue
 		}
+		if _, landed := d.chunks.count(); at.brief && landed == before && verdictOf(err) == notNow {
+			d.client.silent.add(at.raw)
+		}
+		d.tried(at, err)
 		failures = append(failures, err)
 	}
 	if !d.chunks.whole() {
@@ -96,7 +106,7 @@ func (d *download) check(ctx context.Context) error {
 // It returns nil when the whole is right.
 func (d *download) try(ctx context.Context, at *attempt) error {
 	for {
-		err := d.round(ctx, at)
+		err, former := d.round(ctx, at), d.former
 		if err == nil {
 			if d.right() {
 				return nil
@@ -109,6 +119,9 @@ func (d *download) try(ctx context.Context, at *attempt) error {
 		switch {
 		case err == nil: // some chunks must be fetched again
 		case verdictOf(err) == startAgain && !at.again:
+			if former != "" && errors.Is(err, ErrMismatch) {
+				d.tried(at, fmt.Errorf("with the bytes that came from %s before: %w; all were thrown away", former, err))
+			}
 			at.again = true
 			if err := d.restart(); err != nil {
 				return err
@@ -116,6 +129,13 @@ func (d *download) try(ctx context.Context, at *attempt) error {
 		default:
 			return fmt.Errorf("%s: %w", at, err)
 		}
+	}
+}
+
+// tried reports the end of an attempt.
+func (d *download) tried(at *attempt, failed error) {
+	if d.a.Tried != nil {
+		d.a.Tried(at.raw, failed)
 	}
 }
 

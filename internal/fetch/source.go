@@ -92,6 +92,9 @@ func (c *Client) source(raw string, a Artifact) (source, error) {
 	return nil, fmt.Errorf("invalid source %q; use http(s)://, hf://, oci://, file:///, an absolute path or git::URL//path", place(u))
 }
 
+// Shown is source, an address or a path, without possible secrets.
+func Shown(source string) string { return redacted(source) }
+
 // place is u without possible secrets: user, query (signatures), fragment.
 func place(u *url.URL) string {
 	p := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, Opaque: u.Opaque}

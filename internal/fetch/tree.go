@@ -25,6 +25,11 @@ var treeLimits = archive.Limits{Files: 50_000, Bytes: 512 << 20}
 
 // Tree implements Fetcher.
 func (c *Client) Tree(ctx context.Context, src, dst string) error {
+	return c.treeBy(ctx, src, dst, nil)
+}
+
+// treeBy is Tree by get, nil for the one that the address asks for.
+func (c *Client) treeBy(ctx context.Context, src, dst string, get treeGetter) error {
 	root, sub := getter.SourceDirSubdir(src)
 	if err := sourceaddress.Check(root); err != nil {
 		return fmt.Errorf("fetch %s: %w", redacted(src), err)
@@ -37,23 +42,28 @@ func (c *Client) Tree(ctx context.Context, src, dst string) error {
 		return fmt.Errorf("fetch %s: %w", redacted(src), err)
 	}
 	defer os.RemoveAll(tmp)
-	if err := c.tree(ctx, root, sub, tmp, dst); err != nil {
+	if err := c.tree(ctx, root, sub, tmp, dst, get); err != nil {
 		return fmt.Errorf("fetch %s: %w", redacted(src), err)
 	}
 	return nil
 }
 
+// treeGetter fetches all of root, of which sub is wanted, into the folder dst.
+type treeGetter func(ctx context.Context, root, sub, dst string) error
+
 // tree fetches root below tmp and moves sub of it to dst.
-func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string) error {
+func (c *Client) tree(ctx context.Context, root, sub, tmp, dst string, get treeGetter) error {
 	got := filepath.Join(tmp, "tree")
-	get := c.archive
 	switch {
+	case get != nil:
 	case strings.HasPrefix(root, "git::"):
 		get = c.repository
 	case sourceaddress.IsArtifact(root):
 		get = c.artifact
 	case spec.LocalArchive(root):
 		get = c.file
+	default:
+		get = c.archive
 	}
 	err := get(ctx, root, sub, got)
 	if ctx.Err() != nil {
@@ -105,14 +115,43 @@ func (w *redactedError) Unwrap() error { return w.err }
 // repository clones a git source with its history, which tells what a file was
 // before.
 func (c *Client) repository(ctx context.Context, root, sub, dst string) error {
+	s, err := c.gitSource(root, sub)
+	if err != nil {
+		return err
+	}
+	_, err = git.Clone(ctx, s, dst)
+	return err
+}
+
+func (c *Client) gitSource(root, sub string) (git.Source, error) {
 	raw, query, _ := strings.Cut(strings.TrimPrefix(root, "git::"), "?")
 	q, err := url.ParseQuery(query)
 	if err != nil {
-		return bare(err)
+		return git.Source{}, bare(err)
 	}
 	depth, _ := strconv.Atoi(q.Get("depth")) // Check has validated it
-	_, err = git.Clone(ctx, git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall, Folder: sub, Beside: c.clones}, dst)
-	return err
+	return git.Source{URL: raw, Ref: q.Get("ref"), Depth: depth, Stall: 3 * c.stall, Folder: sub, Beside: c.clones}, nil
+}
+
+// BundleFile is the name of the one file of what MirroredTree fetches.
+const BundleFile = "repo.bundle"
+
+// MirroredTree is Tree for a git source src whose ref is a commit, out of from, an
+// archive or an artifact with that commit and its history in BundleFile. It does not
+// trust from: git names all that it takes by its hash.
+func (c *Client) MirroredTree(ctx context.Context, src, from, dst string) error {
+	return c.treeBy(ctx, src, dst, func(ctx context.Context, root, sub, dst string) error {
+		s, err := c.gitSource(root, sub)
+		if err != nil {
+			return err
+		}
+		packed := dst + ".packed"
+		defer os.RemoveAll(packed)
+		if err := c.Tree(ctx, from, packed); err != nil {
+			return err
+		}
+		return git.CloneBundle(ctx, s, filepath.Join(packed, BundleFile), dst)
+	})
 }
 
 // archive fetches an archive, with a separate go-getter client for each call:

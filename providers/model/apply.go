@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,14 +22,17 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 	fail := func(err error) (reconcile.Outcome, error) {
 		return reconcile.Outcome{Dirs: out.Dirs}, err
 	}
+	from := map[reconcile.LeafKey]string{}
 	// No name is made before the bytes of all shards are there.
 	for _, l := range c.Leaves {
 		if !l.Writes() || l.Want == nil {
 			continue
 		}
-		if err := ready(ctx, c, l, w, &out); err != nil {
+		source, err := ready(ctx, c, l, w, &out)
+		if err != nil {
 			return fail(err)
 		}
+		from[l.Key] = source
 	}
 	for _, l := range c.Leaves {
 		if !l.Writes() {
@@ -44,6 +48,7 @@ func (Provider) Apply(ctx context.Context, c reconcile.Change, w reconcile.Write
 		if err != nil {
 			return fail(err)
 		}
+		n.From = cmp.Or(from[l.Key], n.From)
 		out.LeafPrivate[l.Key] = n.raw()
 		out.LeafLive[l.Key] = n.fingerprint()
 	}

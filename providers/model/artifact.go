@@ -29,9 +29,10 @@ type Artifact struct {
 	Size    int64              // bytes; an estimate while it is not pinned
 	SHA256  string             // 64 hex digits; "" while it is not pinned
 	Sources []string
-	Open    string // what pinning will find, and where, while Path and Size are unknown; otherwise ""
-	Reason  string // why this quant
-	Unknown string // why its content cannot be known now, and what to do; "" if it is known or was not asked for
+	Mirrors []string // that are asked before Sources; for Explain
+	Open    string   // what pinning will find, and where, while Path and Size are unknown; otherwise ""
+	Reason  string   // why this quant
+	Unknown string   // why its content cannot be known now, and what to do; "" if it is known or was not asked for
 }
 
 // Fingerprint implements reconcile.Body.

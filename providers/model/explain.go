@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/reconcile"
@@ -55,6 +56,9 @@ func (Provider) Explain(_ context.Context, r reconcile.ReadEnv, c reconcile.Chan
 			say('+', "%s, %s, %d bytes, %d of them to fetch", a.Path, quant, a.Size, f.fetch)
 		default:
 			say('+', "%s, %s, %d bytes, %d of them to fetch", a.Path, quant, a.Size, f.fetch)
+		}
+		if len(a.Mirrors) > 0 && f.fetch > 0 && a.SHA256 != "" {
+			say(' ', "from %s by its digest, else from where the spec says", strings.Join(a.Mirrors, ", "))
 		}
 	}
 	return lines

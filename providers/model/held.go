@@ -45,7 +45,7 @@ func Held(decls []reconcile.Declaration, records []reconcile.Record) []store.Hel
 					at = len(files)
 					files = append(files, file{store.Held{ID: rec.Address.Name(), SHA256: n.SHA256, Size: n.Size, Path: n.Path}, i})
 				}
-				files[at].Verified, files[at].Stat = n.Verified, n.Stat
+				files[at].Verified, files[at].Stat, files[at].From = n.Verified, n.Stat, n.From
 			case "view":
 				var n struct {
 					SHA256 string           `json:"sha256"`

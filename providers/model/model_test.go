@@ -48,8 +48,8 @@ func server(t *testing.T) (*httptest.Server, *atomic.Int64) {
 // fetcher is the real client, as the program wires it.
 type fetcher struct{ client *fetch.Client }
 
-func (f fetcher) Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error {
-	return f.client.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
+func (f fetcher) Fetch(ctx context.Context, fs fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) (string, error) {
+	return "", f.client.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, fs, part, progress)
 }
 
 const (

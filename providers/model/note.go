@@ -20,6 +20,7 @@ type note struct {
 	How        store.How        `json:"how,omitempty"`   // kind of the name
 	Clone      store.Stat       `json:"clone,omitzero"`  // of the name, if it is a separate file
 	Aside      fsys.LogicalPath `json:"aside,omitempty"` // what was renamed to make place
+	From       string           `json:"from,omitempty"`  // source that served the bytes last
 	Verified   time.Time        `json:"verified,omitzero"`
 }
 

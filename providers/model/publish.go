@@ -53,21 +53,22 @@ func madeAside(r fsys.Reader, c reconcile.Change, l reconcile.LeafChange, n note
 	return cmp.Or(store.WasAside(r, a.Path, seen), n.Aside)
 }
 
-// ready brings the bytes that l wants into the store.
-func ready(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w reconcile.WriteEnv, out *reconcile.Outcome) error {
+// ready brings the bytes that l wants into the store, and returns the source that
+// served them, "" for none.
+func ready(ctx context.Context, c reconcile.Change, l reconcile.LeafChange, w reconcile.WriteEnv, out *reconcile.Outcome) (from string, err error) {
 	a, err := artifact(*l.Want)
 	if err == nil {
 		err = a.pinned()
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	f := lookAt(w.FS, c.Target, l.Key)
 	if _, ok, err := right(ctx, c, l, f, a, w); ok || err != nil {
-		return err
+		return "", err
 	}
 	if _, ok := shown(w.FS, a); !ok && f.live != c.Before.Live[l.Key] {
-		return fmt.Errorf("%s %w; run the command again", a.Path, reconcile.ErrStale)
+		return "", fmt.Errorf("%s %w; run the command again", a.Path, reconcile.ErrStale)
 	}
 	return stock(ctx, c.Target.Resource.Address, f.note, a, w, out)
 }

@@ -19,40 +19,40 @@ var turns sync.Map
 
 // stock brings the bytes of a into the store, from this machine or from a
 // source, and marks them as verified until they are recorded. No unverified
-// byte appears in the store.
-func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
+// byte appears in the store. from is the source that served, "" for none.
+func stock(ctx context.Context, target reconcile.Address, n note, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) (from string, err error) {
 	at, err := w.FS.Physical(a.blob())
 	if err != nil {
-		return err
+		return "", err
 	}
 	turn, _ := turns.LoadOrStore(at, new(sync.Mutex))
 	turn.(*sync.Mutex).Lock()
 	defer turn.(*sync.Mutex).Unlock()
 	if err := haveBlob(ctx, n, a, w.FS); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return "", err
 		}
 		made, err := store.MakeDir(w.FS, a.Store, a.blob().Dir())
 		out.Dirs = append(out.Dirs, made...)
 		if err != nil {
-			return err
+			return "", err
 		}
 		taken, err := take(ctx, n, a, w.FS)
 		if err == nil && !taken {
-			err = bring(ctx, target, a, w, out)
+			from, err = bring(ctx, target, a, w, out)
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 	}
 	if err := store.CheckGGUF(w.FS, a.blob(), a.Path.Base()); err != nil {
-		return err
+		return "", err
 	}
 	info, err := w.FS.Lstat(a.blob())
 	if err != nil || n.Stat.Of(info) || store.Marked(w.FS, a.Store, a.SHA256, info) {
-		return err
+		return from, err
 	}
-	return store.Mark(w.FS, a.Store, a.SHA256, info)
+	return from, store.Mark(w.FS, a.Store, a.SHA256, info)
 }
 
 // haveBlob returns nil if the blob of a is there and right, and an error that
@@ -122,46 +122,46 @@ func take(ctx context.Context, n note, a Artifact, w fsys.FS) (bool, error) {
 }
 
 // bring downloads a and publishes it in the store.
-func bring(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
-	if err := download(ctx, target, a, w, out); err != nil {
-		return err
+func bring(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) (from string, err error) {
+	if from, err = download(ctx, target, a, w, out); err != nil {
+		return "", err
 	}
 	if err := store.CheckGGUF(w.FS, a.part(), a.Path.Base()); err != nil {
-		return err
+		return "", err
 	}
 	if err := w.FS.Chmod(a.part(), store.BlobMode(w.FS, a.Store)); err != nil {
-		return fmt.Errorf("publish %s: %w", a.blob(), err)
+		return "", fmt.Errorf("publish %s: %w", a.blob(), err)
 	}
-	err := w.FS.Move(a.part(), a.blob())
+	err = w.FS.Move(a.part(), a.blob())
 	if !errors.Is(err, fs.ErrExist) {
-		return err
+		return from, err
 	}
 	// Another process that shares the store was quicker.
 	if err := haveBlob(ctx, note{}, a, w.FS); err != nil {
-		return err
+		return "", err
 	}
 	info, err := w.FS.Lstat(a.part())
 	if err == nil {
 		err = w.FS.Discard(a.part(), info)
 	}
-	return err
+	return from, err
 }
 
 // download completes the part of a. A complete part needs no network.
-func download(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) error {
+func download(ctx context.Context, target reconcile.Address, a Artifact, w reconcile.WriteEnv, out *reconcile.Outcome) (from string, err error) {
 	made, err := store.MakeDir(w.FS, a.Store, a.part().Dir())
 	out.Dirs = append(out.Dirs, made...)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if whole(w.FS, a) {
 		sum, err := store.Hash(ctx, w.FS, a.part(), nil)
 		if err != nil || strings.EqualFold(sum, a.SHA256) {
-			return err
+			return "", err
 		}
 	}
 	if w.Fetch == nil {
-		return fmt.Errorf("%s (%d bytes): %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
+		return "", fmt.Errorf("%s (%d bytes): %w; run it again with the network", a.Path.Base(), a.Size, reconcile.ErrOffline)
 	}
 	progress := func(done, total int64) {
 		if w.Progress != nil {

@@ -126,8 +126,8 @@ func (s *shelf) put(name string, b []byte) Archive {
 
 type fetcher struct{ *fetch.Client }
 
-func (f fetcher) Fetch(ctx context.Context, disk fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) error {
-	return f.Client.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, disk, part, progress)
+func (f fetcher) Fetch(ctx context.Context, disk fsys.FS, name string, sources []string, size int64, sha256 string, part fsys.LogicalPath, progress func(done, total int64)) (string, error) {
+	return "", f.Client.Fetch(ctx, fetch.Artifact{Name: name, Sources: sources, Size: size, SHA256: sha256}, disk, part, progress)
 }
 
 const llama reconcile.Address = "package:release/llama-server"

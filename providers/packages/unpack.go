@@ -124,7 +124,7 @@ func (u unpacking) fetch(ctx context.Context, a Archive) (fsys.LogicalPath, erro
 		}
 	}
 	part := p + ".part"
-	err := u.w.Fetch.Fetch(ctx, u.w.FS, u.name, []string{a.URL}, a.Size, a.SHA256, part, progress)
+	_, err := u.w.Fetch.Fetch(ctx, u.w.FS, u.name, []string{a.URL}, a.Size, a.SHA256, part, progress)
 	switch {
 	case errors.Is(err, fetch.ErrMismatch):
 		return "", fmt.Errorf("%w; nothing was unpacked; %s", err, advice.UpdateArchive(u.name))

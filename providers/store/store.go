@@ -63,6 +63,7 @@ type Held struct {
 	Views    []fsys.LogicalPath // further names, in other programs' folders
 	Verified time.Time          // zero: never
 	Stat     Stat               // of the verified file; zero if none was verified
+	From     string             // the source that served it, "" if none did
 	Wanted   bool               // by a spec; otherwise only a record knows it
 }
 

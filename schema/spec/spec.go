@@ -58,6 +58,7 @@ type Host struct {
 	Bundles      []HostBundle // sorted by Name
 	MCP          []MCPServer  // sorted by Name
 	Store        Named
+	Mirrors      []Named    // oci://, https:// or peer://; asked before all other servers, by digest
 	Views        []Named    // programs that get the models in their stores: "huggingface", "ollama", "lmstudio"
 	Models       []ModelUse // sorted by ID
 	Services     []Service  // sorted by Name

@@ -64,24 +64,8 @@ func Clone(ctx context.Context, s Source, dst string) (string, error) {
 
 // clone is Clone with what the clone at from has, "" for none.
 func (s Source) clone(ctx context.Context, dst, from string) (string, error) {
-	g := git{dir: dst, url: s.URL, stall: s.Stall}
-	if g.stall <= 0 {
-		g.stall = time.Minute
-	}
-	if err := os.MkdirAll(dst, 0o755); err != nil {
-		return "", err
-	}
-	if _, err := g.run(ctx, "init", "-q", "--template="); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(filepath.Join(dst, ".git", "info"), 0o755); err != nil {
-		return "", err
-	}
-	// Filters, such as git-lfs, differ between machines.
-	if err := os.WriteFile(filepath.Join(dst, ".git", "info", "attributes"), []byte("* -filter\n"), 0o644); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(dst, ".git", origin), []byte(s.digest()), 0o600); err != nil {
+	g := s.in(dst)
+	if err := g.initialize(ctx, s); err != nil {
 		return "", err
 	}
 	if from != "" {
@@ -97,6 +81,33 @@ func (s Source) clone(ctx context.Context, dst, from string) (string, error) {
 		return "", err
 	}
 	return id, g.checkout(ctx, id, s.Folder)
+}
+
+// in is git in the folder dir, for s.
+func (s Source) in(dir string) git {
+	g := git{dir: dir, url: s.URL, stall: s.Stall}
+	if g.stall <= 0 {
+		g.stall = time.Minute
+	}
+	return g
+}
+
+// initialize makes the empty repository of a clone of s.
+func (g git) initialize(ctx context.Context, s Source) error {
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
+		return err
+	}
+	if _, err := g.run(ctx, "init", "-q", "--template="); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(g.dir, ".git", "info"), 0o755); err != nil {
+		return err
+	}
+	// Filters, such as git-lfs, differ between machines.
+	if err := os.WriteFile(filepath.Join(g.dir, ".git", "info", "attributes"), []byte("* -filter\n"), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(g.dir, ".git", origin), []byte(s.digest()), 0o600)
 }
 
 // checkout writes the files of the commit id, those of folder alone if it is one.

@@ -97,7 +97,8 @@ func title(annotations map[string]string) string {
 // weights are the media types of layers that are an unmodified GGUF file.
 var weights = []string{
 	"application/vnd.ollama.image.model",
-	"application/vnd.docker.ai.gguf.v3", // https://github.com/docker/model-spec/blob/main/spec.md
+	"application/vnd.cncf.model.weight.v1.gguf", // as Docker Model Runner wrote it once, beside the specification
+	"application/vnd.docker.ai.gguf.v3",         // https://github.com/docker/model-spec/blob/main/spec.md
 	"application/vnd.ramalama.model.gguf",
 	"application/x-gguf",
 }

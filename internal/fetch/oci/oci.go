@@ -1,7 +1,8 @@
 // Package oci finds models in OCI registries: the layers of an artifact that
 // are the model, and the address that serves their bytes with Range. Of an artifact
-// that is a folder it fetches the files. It pushes nothing and stores no
-// credentials. Start reading at Client.Resolve; for a folder, at Client.Folder.
+// that is a folder it fetches the files. It sends models and folders, and stores no
+// credentials. Start reading at Client.Resolve; for a folder, at Client.Folder; in the
+// other direction, at Client.PushModel.
 package oci
 
 import (
@@ -98,6 +99,27 @@ func (c Client) Digest(ctx context.Context, source string) (string, error) {
 	return d.Digest.String(), nil
 }
 
+// Check returns an error for a source that is no artifact of a registry.
+func Check(source string) error {
+	_, err := Client{}.open(source)
+	return err
+}
+
+// Ping returns nil if the registry of source answers, and lets this machine read its
+// repository, which need not exist.
+func (c Client) Ping(ctx context.Context, source string) error {
+	a, err := c.open(source)
+	if err != nil {
+		return err
+	}
+	// A digest that no manifest has.
+	_, err = a.repo.Resolve(ctx, "sha256:"+strings.Repeat("0", 64))
+	if err != nil && !errors.Is(err, errdef.ErrNotFound) {
+		return a.explain(err)
+	}
+	return nil
+}
+
 // At is source at the manifest with that digest, whatever its tag.
 func At(source, manifest string) (string, error) {
 	a, err := Client{}.open(source)
@@ -125,11 +147,19 @@ func (c Client) Locate(ctx context.Context, source string, size int64, sha256 st
 	if err != nil {
 		return "", nil, err
 	}
+	file := file{Layer{SHA256: strings.ToLower(sha256), Size: size}, "", digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sha256)), false}
+	if a.ref.Reference == file.digest.String() { // as Blob names it
+		url, header, err := a.locate(ctx, file)
+		if err != nil {
+			err = a.explain(err)
+		}
+		return url, header, err
+	}
 	_, layers, err := a.layers(ctx)
 	if errors.Is(err, errdef.ErrNotFound) && a.ref.ValidateReferenceAsDigest() == nil {
 		// A registry such as ollama's may know manifests by their tags alone;
 		// it has the layer by its digest, or answers that it has not.
-		layers, err = []file{{Layer{SHA256: strings.ToLower(sha256), Size: size}, "", digest.NewDigestFromEncoded(digest.SHA256, strings.ToLower(sha256)), false}}, nil
+		layers, err = append(layers, file), nil
 	}
 	if err != nil {
 		return "", nil, a.explain(err)

@@ -44,7 +44,7 @@ var habits = []habit{
 	{"self-update", "install the new release; aisync does not replace itself"},
 	{"cd source-path", "specs are in ~/.config/aisync and in the project's aisync.cue"},
 	{"skill skills", "aisync add skill SOURCE NAME adds a skill"},
-	{"rule rules bundle bundles", "aisync add bundle SOURCE//NAME adds rules"},
+	{"rule rules bundle", "aisync add bundle SOURCE//NAME adds rules"},
 	{"plugin plugins", "aisync add plugin NAME@MARKETPLACE adds a plugin"},
 	{"server servers", "aisync add mcp NAME adds an MCP server; aisync services ls lists the model servers"},
 	{"model", "the command is aisync models"},

@@ -40,6 +40,7 @@ type modelFileDoc struct {
 	SHA256 string      `json:"sha256,omitempty"`
 	Size   int64       `json:"size_bytes"`
 	State  store.State `json:"state"`
+	From   string      `json:"from,omitempty"` // the source that served it
 	Views  []string    `json:"views"`
 }
 
@@ -125,7 +126,7 @@ func docOf(inv *stack.Inventory, models []store.Model, loose []store.Garbage) mo
 			d.Verified = &m.Verified
 		}
 		for _, f := range m.Files {
-			file := modelFileDoc{Path: inv.View.Places.Physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, Views: []string{}}
+			file := modelFileDoc{Path: inv.View.Places.Physical(f.Path), SHA256: f.SHA256, Size: f.Size, State: f.State, From: f.From, Views: []string{}}
 			for _, v := range f.Views {
 				file.Views = append(file.Views, inv.View.Places.Physical(v))
 			}

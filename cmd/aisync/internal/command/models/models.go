@@ -29,7 +29,7 @@ file gets a model's name only after its sha256 was verified.`,
 		},
 	}
 	for _, sub := range []func(*cli.App) *cobra.Command{
-		modelsLsCommand, modelsSearchCommand, modelsPathCommand, modelsPullCommand, modelsFitCommand,
+		modelsLsCommand, modelsSearchCommand, modelsPathCommand, modelsPullCommand, modelsPushCommand, modelsFitCommand,
 		modelsBenchCommand, modelsVerifyCommand, modelsAdoptCommand, modelsDuCommand, modelsGCCommand, modelsServeCommand,
 	} {
 		cmd.AddCommand(sub(a))

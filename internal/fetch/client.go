@@ -6,10 +6,12 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"aisync.dev/aisync/internal/fetch/archive"
 	"aisync.dev/aisync/internal/fetch/hub"
+	"aisync.dev/aisync/internal/fetch/partfile"
 )
 
 // Options configure a Client. The zero value works.
@@ -65,6 +67,7 @@ type Client struct {
 	stall        time.Duration
 	treeLimits   archive.Limits
 	clones       string
+	direct       func(*os.File) *os.File
 	wrap         func(contents) contents // lets tests observe and spoil access to a part
 	now          func() time.Time
 	sleep        func(ctx context.Context, d time.Duration) error
@@ -88,6 +91,7 @@ func New(o Options) *Client {
 		treeLimits:   treeLimits,
 		clones:       o.Clones,
 		crawl:        slowness{over: 30 * time.Second, rate: 16 << 10},
+		direct:       partfile.OpenDirect,
 		wrap:         func(f contents) contents { return f },
 		now:          o.Now,
 		sleep:        o.Sleep,

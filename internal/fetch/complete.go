@@ -56,7 +56,7 @@ func (d *download) finish() error {
 	}
 	sync := d.file.Sync
 	if d.client.volatile {
-		sync = d.file.settle
+		sync = d.file.Settle
 	}
 	if err := sync(); err != nil {
 		return fmt.Errorf("sync the part: %w", err)

@@ -263,3 +263,33 @@ func TestARecordRestoresExactlyWhatItWasMadeOf(t *testing.T) {
 		}
 	}
 }
+
+// TestFullDiskBehindADirectWriteIsResumed has the disk refuse what was written behind
+// the download, after a first part of it.
+func TestFullDiskBehindADirectWriteIsResumed(t *testing.T) {
+	t.Parallel()
+	data := noise(40*bufferSize + 7)
+	s := serve(t, &server{data: data, etag: `"a"`})
+	s.first = func(w http.ResponseWriter, r *http.Request, n int) bool {
+		if n > 3 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		return n > 3
+	}
+	store, physical := disk(t, nil)
+	one := func(o *Options) { o.Connections = 1; o.Chunk = 4 * bufferSize }
+	contains(t, many(one).Fetch(t.Context(), artifact(data, s.URL), store, part, nil), "404")
+	s.first = nil
+	c := many(one)
+	c.direct = func(*os.File) *os.File {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			return nil
+		}
+		return full
+	}
+	err := c.Fetch(t.Context(), artifact(data, s.URL), store, part, nil)
+	contains(t, err, "on this machine", "no space left on device")
+	must(t, many(one).Fetch(t.Context(), artifact(data, s.URL), store, part, nil))
+	holds(t, nil, physical, data)
+}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"aisync.dev/aisync/internal/fetch/partfile"
 	"aisync.dev/aisync/internal/filelock"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -97,8 +98,8 @@ func (c *Client) Fetch(ctx context.Context, a Artifact, store Store, part fsys.L
 	}
 	defer filelock.Unlock(file)
 	sweep(store, journalPath(part))
-	written := newPart(file)
-	defer written.close()
+	written := partfile.New(file, c.direct(file))
+	defer written.End()
 	d := &download{
 		client:  c,
 		a:       a,

@@ -9,11 +9,13 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"aisync.dev/aisync/internal/fetch/partfile"
 )
 
 const (
-	bufferSize = 256 << 10 // of one read, write or hash; fits a core's cache
-	readAhead  = 8         // buffers between reading and hashing
+	bufferSize = partfile.Most // of one read, write or hash; fits a core's cache
+	readAhead  = 8             // buffers between reading and hashing
 )
 
 // feed passes the part's bytes to the hasher, in order and each once. Hashing

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"aisync.dev/aisync/internal/fetch/partfile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -15,7 +16,7 @@ import (
 type journal struct {
 	store Store
 	path  fsys.LogicalPath
-	file  *partFile
+	file  *partfile.File
 	now   func() time.Time
 	bytes int64         // that a loss of power may cost; the next record is due after half of them, because the last may still be in flight
 	every time.Duration // the next record is due so long after the last
@@ -61,7 +62,7 @@ func (j *journal) landing(landed int64, make func() (record, int64)) error {
 		j.nudged = landed
 		j.nudges.Go(func() {
 			defer j.nudging.Store(false)
-			writeOut(j.file.File)
+			j.file.WriteOut()
 		})
 	}
 	if !j.due(landed) {
@@ -125,7 +126,7 @@ func (j *journal) write(r record) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: encode the journal: %w", errLocal, err)
 	}
-	if err := j.file.syncData(); err != nil {
+	if err := j.file.SyncData(); err != nil {
 		return fmt.Errorf("%w: sync the part: %w", errLocal, err)
 	}
 	first := j.held == nil

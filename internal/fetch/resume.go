@@ -95,7 +95,7 @@ func (d *download) adoptPart(ctx context.Context) error {
 		return fmt.Errorf("%w: stat the part: %w", errLocal, err)
 	}
 	length := min(info.Size(), d.a.Size)
-	limit := written(d.file.File, length)
+	limit := d.file.Written(length)
 	if limit < length {
 		limit -= limit % d.chunks.length
 	}
@@ -116,11 +116,11 @@ func (d *download) cut() error {
 func (d *download) reserve() error {
 	from := d.chunks.missing()
 	need := d.a.Size - from
-	if have, held, ok := space(d.file.File); ok && need-max(0, held-d.chunks.present) > have {
+	if have, held, ok := d.file.Space(); ok && need-max(0, held-d.chunks.present) > have {
 		need -= max(0, held-d.chunks.present)
 		return fmt.Errorf("%w: %w: %s are needed on the disk of %s, %s are free, %s too few; free some space, or move the store", errLocal, syscall.ENOSPC, quantity.Bytes(need), d.part, quantity.Bytes(have), quantity.Bytes(need-have))
 	}
-	if err := reserve(d.file.File, from, d.a.Size); err != nil {
+	if err := d.file.Reserve(from, d.a.Size); err != nil {
 		_ = d.cut() // frees what was reserved
 		return fmt.Errorf("%w: reserve %d bytes for %s: %w", errLocal, need, d.part, err)
 	}

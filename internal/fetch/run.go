@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"aisync.dev/aisync/internal/fetch/partfile"
 	"aisync.dev/aisync/reconcile/fsys"
 )
 
@@ -16,7 +17,7 @@ type download struct {
 	client  *Client
 	a       Artifact
 	part    fsys.LogicalPath
-	file    *partFile
+	file    *partfile.File
 	chunks  *chunks
 	journal *journal
 	notes   notes

@@ -1,4 +1,4 @@
-package fetch
+package partfile
 
 import (
 	"errors"
@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve allocates bytes [from, to) of f without making it longer: its length
-// tells how much was written. A file system without allocation is no error;
-// lack of space is.
 func reserve(f *os.File, from, to int64) error {
 	err := retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, to-from) })
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EFBIG) || errors.Is(err, unix.EDQUOT) {
@@ -20,8 +17,6 @@ func reserve(f *os.File, from, to int64) error {
 	return nil
 }
 
-// space returns how many bytes a user may still write beside f, and how many f
-// occupies.
 func space(f *os.File) (free, held int64, ok bool) {
 	var system unix.Statfs_t
 	var file unix.Stat_t
@@ -32,8 +27,6 @@ func space(f *os.File) (free, held int64, ok bool) {
 	return int64(system.Bavail) * system.Bsize, file.Blocks * 512, true
 }
 
-// written is the start of the first hole of f; the end of the file on a file
-// system that does not report holes.
 func written(f *os.File, length int64) int64 {
 	at, err := f.Seek(0, unix.SEEK_HOLE)
 	if _, serr := f.Seek(0, io.SeekStart); err != nil || serr != nil {
@@ -42,10 +35,10 @@ func written(f *os.File, length int64) int64 {
 	return min(at, length)
 }
 
-// openDirect opens f once more, for writes that pass the page cache by, if it lies
+// OpenDirect opens f once more, for writes that pass the page cache by, if it lies
 // on ext4 or XFS. It returns nil for others, among them those that copy, compress or
 // send what is written.
-func openDirect(f *os.File) *os.File {
+func OpenDirect(f *os.File) *os.File {
 	var system unix.Statfs_t
 	if retry(func() error { return unix.Fstatfs(int(f.Fd()), &system) }) != nil ||
 		system.Type != unix.EXT4_SUPER_MAGIC && system.Type != unix.XFS_SUPER_MAGIC {
@@ -63,7 +56,6 @@ func syncData(f *os.File) error {
 	return os.NewSyscallError("fdatasync", retry(func() error { return unix.Fdatasync(int(f.Fd())) }))
 }
 
-// writeOut starts writing to disk without waiting.
 func writeOut(f *os.File) {
 	_ = unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 }

@@ -1,4 +1,6 @@
-package fetch
+// Package partfile writes the file of a download, so that the disk works while the
+// network does.
+package partfile
 
 import (
 	"errors"
@@ -9,17 +11,20 @@ import (
 )
 
 const (
+	// Most is the number of bytes that one write passes to the disk directly.
+	Most = 256 << 10
+
 	sector = 4 << 10    // offsets, lengths and addresses of direct writes are multiples of it
 	queued = 4          // buffers on their way to the disk: a SIGKILL costs them
 	ringed = 2 * queued // buffers that can be read back without the disk
 )
 
-// partFile is the file that a download writes. Bytes that continue the last ones
+// File is the file that a download writes. Bytes that continue the last ones
 // pass the page cache by, where the file system is known to do that well: what
 // other programs have there stays, such as the model that a server runs, and a
 // download takes half of the processor's time. All other bytes go through it. What
 // was written can be read at once, either way. It is safe for concurrent use.
-type partFile struct {
+type File struct {
 	*os.File
 	direct *os.File // of write; nil: no write passes the page cache by
 
@@ -36,7 +41,7 @@ type partFile struct {
 
 // piece is bytes at an offset.
 type piece struct {
-	b  []byte // bufferSize long, at a multiple of sector in memory
+	b  []byte // of Most bytes, at a multiple of sector in memory
 	n  int    // of b are used; 0: none
 	at int64
 }
@@ -44,14 +49,15 @@ type piece struct {
 func (p *piece) holds(at, n int64) bool    { return p.at <= at && at+n <= p.at+int64(p.n) }
 func (p *piece) overlaps(at, n int64) bool { return p.at < at+n && at < p.at+int64(p.n) }
 
-// newPart returns f, which must be closed by close. Closing f itself is the
+// New returns f. direct is the same file, for writes that pass the page cache by, or
+// nil: see OpenDirect. It must be ended by End, which closes direct; closing f is the
 // caller's.
-func newPart(f *os.File) *partFile {
-	p := &partFile{File: f, direct: openDirect(f)}
+func New(f, direct *os.File) *File {
+	p := &File{File: f, direct: direct}
 	p.changed = sync.NewCond(&p.mu)
 	if p.direct != nil {
 		for i := range p.ring {
-			p.ring[i].b = aligned(bufferSize)
+			p.ring[i].b = aligned(Most)
 		}
 		p.closed = make(chan struct{})
 		go p.write()
@@ -67,7 +73,7 @@ func aligned(n int) []byte {
 }
 
 // WriteAt writes b at offset at. An error may be of an earlier write.
-func (p *partFile) WriteAt(b []byte, at int64) (int, error) {
+func (p *File) WriteAt(b []byte, at int64) (int, error) {
 	if p.closed != nil {
 		if ok, err := p.enqueue(b, at); err != nil {
 			return 0, err
@@ -79,7 +85,7 @@ func (p *partFile) WriteAt(b []byte, at int64) (int, error) {
 }
 
 // enqueue takes b for a direct write. If it does not, nothing of b is on its way.
-func (p *partFile) enqueue(b []byte, at int64) (ok bool, err error) {
+func (p *File) enqueue(b []byte, at int64) (ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	follows := at == p.end
@@ -92,7 +98,7 @@ func (p *partFile) enqueue(b []byte, at int64) (ok bool, err error) {
 			s.n = 0
 		}
 	}
-	if !follows || at%sector != 0 || len(b)%sector != 0 || len(b) > bufferSize {
+	if !follows || at%sector != 0 || len(b)%sector != 0 || len(b) > Most {
 		return false, nil
 	}
 	if err := p.wait(queued - 1); err != nil {
@@ -106,7 +112,7 @@ func (p *partFile) enqueue(b []byte, at int64) (ok bool, err error) {
 }
 
 // wait returns when at most n pieces are on their way. The caller holds p.mu.
-func (p *partFile) wait(n int) error {
+func (p *File) wait(n int) error {
 	for p.next-p.first > n && p.err == nil {
 		p.changed.Wait()
 	}
@@ -114,7 +120,7 @@ func (p *partFile) wait(n int) error {
 }
 
 // write writes the pieces, one after the other, until p is closed.
-func (p *partFile) write() {
+func (p *File) write() {
 	defer close(p.closed)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +148,7 @@ func (p *partFile) write() {
 }
 
 // ReadAt reads what was written.
-func (p *partFile) ReadAt(b []byte, at int64) (int, error) {
+func (p *File) ReadAt(b []byte, at int64) (int, error) {
 	if n, err := p.recent(b, at); n > 0 || err != nil {
 		return n, err
 	}
@@ -151,7 +157,7 @@ func (p *partFile) ReadAt(b []byte, at int64) (int, error) {
 
 // recent reads b from a piece that holds all of it, and waits for those that hold
 // a part of it.
-func (p *partFile) recent(b []byte, at int64) (int, error) {
+func (p *File) recent(b []byte, at int64) (int, error) {
 	if p.closed == nil {
 		return 0, nil
 	}
@@ -170,31 +176,46 @@ func (p *partFile) recent(b []byte, at int64) (int, error) {
 	return 0, nil
 }
 
-// settle returns when everything is written, with the error of any write.
-func (p *partFile) settle() error {
+// Settle returns when everything is written, with the error of any write.
+func (p *File) Settle() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.wait(0)
 }
 
 // Sync makes all that was written durable.
-func (p *partFile) Sync() error {
-	if err := p.settle(); err != nil {
+func (p *File) Sync() error {
+	if err := p.Settle(); err != nil {
 		return err
 	}
 	return p.File.Sync()
 }
 
-// syncData is Sync without the times of the file.
-func (p *partFile) syncData() error {
-	if err := p.settle(); err != nil {
+// SyncData is Sync without the times of the file.
+func (p *File) SyncData() error {
+	if err := p.Settle(); err != nil {
 		return err
 	}
 	return syncData(p.File)
 }
 
+// WriteOut lets the disk start to write, without waiting.
+func (p *File) WriteOut() { writeOut(p.File) }
+
+// Reserve allocates bytes [from, to) without making the file longer: its length tells
+// how much was written. A file system without allocation is no error; lack of space is.
+func (p *File) Reserve(from, to int64) error { return reserve(p.File, from, to) }
+
+// Space returns how many bytes a user may still write beside the file, and how many it
+// occupies.
+func (p *File) Space() (free, held int64, ok bool) { return space(p.File) }
+
+// Written is the start of the first hole below length; length on a file system that
+// does not report holes.
+func (p *File) Written(length int64) int64 { return written(p.File, length) }
+
 // Truncate cuts the file, or makes it longer.
-func (p *partFile) Truncate(size int64) error {
+func (p *File) Truncate(size int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.wait(0) // what a failed write was to write may be cut away
@@ -205,8 +226,8 @@ func (p *partFile) Truncate(size int64) error {
 	return p.File.Truncate(size)
 }
 
-// close ends the direct writes. Nothing is written after it returned.
-func (p *partFile) close() {
+// End ends the direct writes. Nothing is written after it returned.
+func (p *File) End() {
 	if p.closed == nil {
 		return
 	}

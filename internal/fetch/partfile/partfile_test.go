@@ -1,4 +1,4 @@
-package fetch
+package partfile
 
 import (
 	"bytes"
@@ -6,19 +6,18 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 )
 
 // directPart returns a part whose writes pass the page cache by.
-func directPart(t *testing.T) *partFile {
+func directPart(t *testing.T) *File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "part"))
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
-	p := newPart(f)
-	t.Cleanup(p.close)
+	p := New(f, OpenDirect(f))
+	t.Cleanup(p.End)
 	if p.closed == nil {
 		t.Skip("this file system takes no direct writes here: only on ext4 and XFS are they made")
 	}
@@ -35,7 +34,7 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 		want := make([]byte, 0, 8<<20)
 		end := 0
 		for range 60 {
-			n := []int{bufferSize, bufferSize, bufferSize, sector, 100, 3*sector + 1}[r.IntN(6)]
+			n := []int{Most, Most, Most, sector, 100, 3*sector + 1}[r.IntN(6)]
 			at := end
 			if r.IntN(4) == 0 {
 				at = r.IntN(len(want) + 1)
@@ -53,7 +52,7 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 			if r.IntN(2) == 0 {
 				from = at
 			}
-			got := make([]byte, min(len(want)-from, 1+r.IntN(bufferSize)))
+			got := make([]byte, min(len(want)-from, 1+r.IntN(Most)))
 			if _, err := p.ReadAt(got, int64(from)); err != nil || !bytes.Equal(got, want[from:from+len(got)]) {
 				t.Fatalf("seed %d: %d bytes at %d are others than were written (error %v)", seed, len(got), from, err)
 			}
@@ -64,7 +63,7 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 				must(t, p.Truncate(int64(end)))
 				want = want[:end:end]
 			case 1:
-				must(t, p.syncData())
+				must(t, p.SyncData())
 			}
 			if len(want) == 0 {
 				end = 0
@@ -87,66 +86,35 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 func TestFailedDirectWriteEndsAllWrites(t *testing.T) {
 	t.Parallel()
 	p := directPart(t)
-	fillDisk(t, p)
-	b := make([]byte, bufferSize)
+	p.mu.Lock()
+	p.direct.Close()
+	p.direct = full(t)
+	p.mu.Unlock()
+	b := make([]byte, Most)
 	var err error
-	for at := int64(0); err == nil && at < 64*bufferSize; at += bufferSize {
+	for at := int64(0); err == nil && at < 64*Most; at += Most {
 		_, err = p.WriteAt(b, at)
 	}
-	for name, err := range map[string]error{"a later write": err, "settle": p.settle(), "Sync": p.Sync(), "syncData": p.syncData()} {
+	for name, err := range map[string]error{"a later write": err, "settle": p.Settle(), "Sync": p.Sync(), "syncData": p.SyncData()} {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("%s: error %v, want %v", name, err, syscall.ENOSPC)
 		}
 	}
 }
 
-// fillDisk makes p's direct writes fail as on a full disk.
-func fillDisk(t *testing.T, p *partFile) {
+// full is a file on a disk without space.
+func full(t *testing.T) *os.File {
 	t.Helper()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	must(t, err)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	must(t, p.wait(0))
-	p.direct.Close()
-	p.direct = full
+	return f
 }
 
-// TestFullDiskBehindADirectWriteIsResumed fetches with a disk that fills up, and then
-// again.
-func TestFullDiskBehindADirectWriteIsResumed(t *testing.T) {
-	t.Parallel()
-	data := noise(40*bufferSize + 7)
-	s := serve(t, &server{data: data, etag: `"a"`})
-	store, physical := disk(t, nil)
-	one := func(o *Options) { o.Connections = 1; o.Chunk = 4 * bufferSize }
-	c := many(one)
-	var once sync.Once
-	c.wrap = func(f contents) contents {
-		p := f.(*partFile)
-		if p.closed == nil {
-			t.Skip("this file system takes no direct writes here: only on ext4 and XFS are they made")
-		}
-		return &filling{contents: p, after: 20, full: func() { once.Do(func() { fillDisk(t, p) }) }}
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
-	err := c.Fetch(t.Context(), artifact(data, s.URL), store, part, nil)
-	contains(t, err, "on this machine", "no space left on device")
-	must(t, many(one).Fetch(t.Context(), artifact(data, s.URL), store, part, nil))
-	holds(t, nil, physical, data)
-}
-
-// filling calls full after so many writes.
-type filling struct {
-	contents
-	after int
-	full  func()
-}
-
-func (f *filling) WriteAt(b []byte, at int64) (int, error) {
-	if f.after--; f.after < 0 {
-		f.full()
-	}
-	return f.contents.WriteAt(b, at)
 }
 
 // TestRefusedDirectWritesTakeThePageCache has a disk that wants more than sectors.
@@ -155,12 +123,15 @@ func TestRefusedDirectWritesTakeThePageCache(t *testing.T) {
 	p := directPart(t)
 	p.mu.Lock()
 	for i := range p.ring {
-		p.ring[i].b = aligned(bufferSize + sector)[1 : bufferSize+1]
+		p.ring[i].b = aligned(Most + sector)[1 : Most+1]
 	}
 	p.mu.Unlock()
-	data := noise(20 * bufferSize)
-	for at := 0; at < len(data); at += bufferSize {
-		_, err := p.WriteAt(data[at:at+bufferSize], int64(at))
+	data := make([]byte, 20*Most)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	for at := 0; at < len(data); at += Most {
+		_, err := p.WriteAt(data[at:at+Most], int64(at))
 		must(t, err)
 	}
 	must(t, p.Sync())

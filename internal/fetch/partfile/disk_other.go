@@ -1,6 +1,6 @@
 //go:build !linux
 
-package fetch
+package partfile
 
 import "os"
 
@@ -19,5 +19,5 @@ func syncData(f *os.File) error { return f.Sync() }
 // writeOut does nothing: the system starts by itself.
 func writeOut(*os.File) {}
 
-// openDirect returns nil: every write goes through the page cache.
-func openDirect(*os.File) *os.File { return nil }
+// OpenDirect returns nil: every write goes through the page cache.
+func OpenDirect(*os.File) *os.File { return nil }

@@ -77,6 +77,9 @@ func TestSnapshotsLoadOnce(t *testing.T) {
 						if p.skill != nil {
 							want[m] = 0 // its model is told the name alone
 						}
+						if id == "grok" && !wellNamed(t, filepath.Join(top, "skills", name)) {
+							want[m] = 2 // once by each name: see catalog/runtimes/grok.cue
+						}
 						if name == s.hook && p.Project.Events != nil && len(p.Project.Events.Refuses) == 0 {
 							want[m]++ // the hook brings its file in
 						}
@@ -114,6 +117,17 @@ func TestSnapshotsLoadOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// wellNamed reports whether the skill in a folder has the folder's name, as Agent Skills
+// asks for.
+func wellNamed(t *testing.T, folder string) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "SKILL.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^name:\s*["']?`+regexp.QuoteMeta(filepath.Base(folder))+`["']?\s*$`).Match(text)
 }
 
 // description is where the text of a description begins in front matter.

@@ -74,6 +74,7 @@ const (
 // For cue vet and editors; aisync itself needs no such file.
 import "aisync.dev/schema"
 
+extends?: schema.#Text
 hosts?: [schema.#Name]: schema.#Host
 catalog?: schema.#Catalog
 `
@@ -150,7 +151,7 @@ func EmbeddedCatalog() (spec.Catalog, error) {
 	}
 	d.compare(nil, d.root, e.schema.LookupPath(cue.ParsePath("#Catalog")), "")
 	c := d.node().catalog()
-	if err := d.problems.sorted(); err != nil {
+	if err := d.problems.Sorted(); err != nil {
 		return spec.Catalog{}, fmt.Errorf("embedded catalog: %w", err)
 	}
 	return c, nil

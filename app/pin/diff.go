@@ -49,11 +49,16 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	case err != nil:
 		return err
 	default:
-		if d.Files, err = Compare(ctx, before, now); err != nil {
-			return fmt.Errorf("compare bundle source %q: %w", src.Name, err)
+		if src.Base {
+			d.Files, err = CompareBase(before, now)
+		} else {
+			d.Files, err = Compare(ctx, before, now)
+		}
+		if err != nil {
+			return fmt.Errorf("compare %s: %w", what(src), err)
 		}
 		if len(d.Files) == 0 {
-			d.Note = "no file of the bundle differs"
+			d.Note = "no file of the " + KindOf(src) + " differs"
 		}
 	}
 	r.mu.Lock()
@@ -79,6 +84,11 @@ func Compare(ctx context.Context, from, to string) ([]FileDiff, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compareFiles(before, after)
+}
+
+// compareFiles compares files that are sorted.
+func compareFiles(before, after []bundle.File) ([]FileDiff, error) {
 	out := []FileDiff{}
 	for len(before) > 0 || len(after) > 0 {
 		var x, y *bundle.File

@@ -51,7 +51,7 @@ func Providers(p place.Places, k ServiceManager, offline bool, seal file.Seal) [
 func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	sources := &bundle.Sources{Home: v.Places.Physical(v.Places.Home), Instead: v.Instead, Resolve: func(ctx context.Context, src spec.Source) (string, string, error) {
 		dir, at, err := r.Source(ctx, src)
-		return dir, at, AdvisePin(err)
+		return dir, at, pin.Advise(err)
 	}}
 	v.Bundles = sources
 	if err := v.addSourceRuntimes(ctx, sources); err != nil {

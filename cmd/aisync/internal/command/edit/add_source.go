@@ -71,12 +71,12 @@ func addSource(ctx context.Context, a *cli.App, f EditFlags, runtimes []string, 
 	sources := &bundle.Sources{Home: e.Places.Physical(e.Places.Home), Resolve: r.Source}
 	if w.from != "" {
 		if err := e.asListed(ctx, &w, sources); err != nil {
-			return stack.AdvisePin(err)
+			return pin.Advise(err)
 		}
 	}
 	name, err := e.putSource(ctx, w, sources)
 	if err != nil {
-		return stack.AdvisePin(err)
+		return pin.Advise(err)
 	}
 	if _, err := e.Check(ctx, k); err != nil {
 		return err

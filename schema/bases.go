@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue"
+
 	"aisync.dev/aisync/schema/layers"
+	"aisync.dev/aisync/schema/spec"
 )
 
 // readLayers evaluates specs that extend each other as one. Each says for itself what
@@ -21,6 +24,48 @@ func (l *loader) readLayers(list []layers.Layer) *document {
 		}
 	}
 	return d
+}
+
+// limits reads the policies of list, whose specs are d together: each for itself,
+// because together they would have to be equal.
+func (l *loader) limits(d *document, list []layers.Layer) []spec.Limits {
+	var out []spec.Limits
+	for i, one := range list {
+		if !one.Has("policy") {
+			continue
+		}
+		of := d
+		if len(list) > 1 {
+			if of = l.eval.read(one.Files, l.Cwd); of.root.Exists() {
+				if at := of.node().get("policy"); at.exists() {
+					of.compare(at.path, at.v, l.eval.schema.LookupPath(cue.ParsePath("#Limits")), "")
+				}
+			}
+		}
+		by := "the spec"
+		if i > 0 {
+			by = "base " + one.Name
+		}
+		if of.root.Exists() {
+			out = append(out, of.node().get("policy").allows(by))
+		}
+		if of != d {
+			l.problem = append(l.problem, of.problems...)
+		}
+	}
+	return out
+}
+
+// allows reads a policy.
+func (n node) allows(by string) spec.Limits {
+	list := func(field string) *spec.Allowed {
+		at := n.get(field)
+		if !at.exists() {
+			return nil
+		}
+		return &spec.Allowed{List: at.nameds(), Pos: at.labelPos()}
+	}
+	return spec.Limits{By: by, Sources: list("sources"), MCP: list("mcp"), Hooks: list("hooks"), Runtimes: list("runtimes")}
 }
 
 // filesOf returns the files of all layers.

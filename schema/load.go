@@ -20,6 +20,7 @@ import (
 	"aisync.dev/aisync/schema/costly"
 	"aisync.dev/aisync/schema/extends"
 	"aisync.dev/aisync/schema/layers"
+	"aisync.dev/aisync/schema/policy"
 	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/problem"
 	"aisync.dev/aisync/schema/spec"
@@ -195,6 +196,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.problem = append(l.problem, policy.Check(s.Limits, s.Host, s.Project)...)
 	if err := l.problem.Sorted(); err != nil {
 		return nil, err
 	}
@@ -241,6 +243,7 @@ func (l *loader) host(s *spec.Spec, list []layers.Layer) error {
 		d.node().get("catalog").get("runtimes").get(id).get("extends").problem(message, hint)
 	})
 	d.check(l.eval.schema.LookupPath(cue.ParsePath("#HostSpec")))
+	s.Limits = l.limits(d, list)
 	root := d.node()
 	s.Catalog = root.get("catalog").catalog()
 	checkCatalog(root.get("catalog"), s.Catalog)
@@ -276,6 +279,9 @@ func (l *loader) project(s *spec.Spec, files []source) error {
 		lent, x := l.sourceRuntimes(d, s.Catalog, nil, s.Project)
 		s.Catalog.Runtimes = append(s.Catalog.Runtimes, lent...)
 		checkProject(n, s.Project, s.Host, x)
+		if n.get("policy").exists() {
+			s.Limits = append(s.Limits, n.get("policy").allows(policy.Project))
+		}
 	}
 	l.problem = append(l.problem, d.problems...)
 	return nil

@@ -81,6 +81,7 @@ func (n node) notLocal() {
 		"default":  "choose it with ai --runtime ID, or set default of your host",
 		"places":   "name the bundle under bundles, for the whole project",
 		"agents":   "lay it out for everyone in " + ProjectFile,
+		"policy":   "state it for everyone in " + ProjectFile,
 		"githooks": "set it for everyone in " + ProjectFile,
 	}
 	message := "field not allowed in " + LocalFile

@@ -202,7 +202,7 @@ func (n node) checkExtends(p *spec.Project, folder string) {
 func (n node) notNested(p *spec.Project) {
 	message := "field not allowed in a spec that extends another"
 	hint := "allowed: " + strings.Join(nestedFields, ", ")
-	if slices.Contains([]string{"runtimes", "default", "places", "nested", "mcp", "agents", "settings", "context", "githooks"}, n.name()) {
+	if slices.Contains([]string{"runtimes", "default", "places", "nested", "mcp", "agents", "settings", "context", "policy", "githooks"}, n.name()) {
 		message = "field not allowed here: it belongs into the root's spec"
 		hint = "move it to " + cmp.Or(p.Pos.File, p.File)
 	} else if near := nearest.Name(n.name(), nestedFields); near != "" {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"aisync.dev/aisync/app/clone"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/schema/spec"
 )
@@ -25,7 +26,7 @@ func (m *Machine) base(ctx context.Context, src spec.Source) (dir, pinned string
 		return dir, "", nil
 	case m.bases != nil:
 		dir, pinned, err = m.bases.Source(ctx, src)
-		return dir, pinned, pin.Advise(err)
+		return dir, pinned, pin.Advise(clone.Explained(err, src.URL))
 	}
 	f, err := pin.ReadFile(filepath.Join(m.Places.Config, LockName))
 	if err != nil {

@@ -6,6 +6,7 @@ package layers
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 
 // Fields are the fields at the top of a host's spec that each of the specs that extend
 // each other has for itself.
-var Fields = []string{"extends"}
+var Fields = []string{"extends", "policy"}
 
 // Most is how many bases a spec may extend, one through the other.
 const Most = 5
@@ -39,8 +40,10 @@ func Extends(path string, text []byte) (string, token.Pos, error) {
 	return "", f.Value.Pos(), errors.New("want extends to be a plain text: it is read before the rest is evaluated")
 }
 
-// Has reports whether the file of a spec has a field of that name at its top.
-func Has(path string, text []byte, name string) bool { return field(path, text, name) != nil }
+// Has reports whether a file of l has a field of that name at its top.
+func (l Layer) Has(name string) bool {
+	return slices.ContainsFunc(l.Files, func(f File) bool { return field(f.Parsed(), f.Text, name) != nil })
+}
 
 func field(path string, text []byte, name string) *ast.Field {
 	if !bytes.Contains(text, []byte(name)) {

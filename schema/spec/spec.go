@@ -32,6 +32,7 @@ type Spec struct {
 	Host    *Host    // nil when only a project was loaded
 	Project *Project // nil outside a project
 	Catalog Catalog  // only the person's entries; package catalog has the embedded ones
+	Limits  []Limits // the policies of the host's spec, of the bases that it extends, and of the project
 	Files   []string // every file read, absolute, sorted
 	Digest  string   // sha256:… over the names and bytes of Files
 }

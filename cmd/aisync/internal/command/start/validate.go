@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/app/literals"
 	"aisync.dev/aisync/app/bundlepolicy"
+	"aisync.dev/aisync/app/literals"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/internal/advice"

@@ -26,7 +26,7 @@ func Check(ctx context.Context, limits []spec.Limits, y yield.Spec) error {
 	if h := y.Host; h != nil {
 		of := yield.Spec{Host: h, Runtimes: y.Runtimes, Sources: y.Sources}
 		for _, b := range h.Bundles {
-			errs = append(errs, source(ctx, limits, of, bundle.OfHost(b, h.Dir), "hosts."+h.Name+".bundles."+b.Name))
+			errs = append(errs, source(ctx, policy.OfHost(limits), of, bundle.OfHost(b, h.Dir), "hosts."+h.Name+".bundles."+b.Name))
 		}
 	}
 	if p := y.Project; p != nil {
@@ -60,23 +60,14 @@ func source(ctx context.Context, limits []spec.Limits, y yield.Spec, src spec.So
 			errs = append(errs, problem.Problem{Pos: src.Pos, Path: path, Message: message, Hint: hint})
 		}
 	}
-	hook, servers := "", map[string]spec.MCPServer{}
 	for _, i := range items.Of(parts...) {
-		if hook == "" && (i.Kind == "hook" || i.Kind == "git hook" || i.Kind == "hook program") {
-			hook = fmt.Sprintf("%s %s of source %q", i.Kind, i.Name, bundle.ShortAddress(src.URL))
-		}
-	}
-	for _, p := range parts {
-		for _, s := range p.Neutral.Servers {
-			servers[s.Name] = s
-		}
-	}
-	if hook != "" {
-		refuse(policy.Hooks(limits, hook, src.URL))
-	}
-	for _, i := range items.Of(parts...) {
-		if s, ok := servers[i.Name]; ok && i.Kind == "MCP server" {
-			refuse(policy.Server(limits, s))
+		switch i.Kind {
+		case "hook", "git hook", "hook program":
+			if len(errs) == 0 {
+				refuse(policy.Hooks(limits, fmt.Sprintf("%s %s of source %q", i.Kind, i.Name, bundle.ShortAddress(src.URL)), src.URL))
+			}
+		case "MCP server":
+			refuse(policy.Server(limits, i.Alone.Neutral.Servers[0]))
 		}
 	}
 	return errors.Join(errs...)

@@ -201,9 +201,6 @@ func (r *Row) parts(in string, d Drift, c Doctor) {
 	if d.Unknown > 0 {
 		r.bad(Failing, "%s%s unknown", in, quantity.Count(d.Unknown, "resource"))
 	}
-	if c.Error != "" {
-		r.bad(Failing, "%sdoctor could not run: %s", in, c.Error)
-	}
 	if c.Fail > 0 {
 		var names []string
 		for _, f := range c.Findings {

@@ -92,7 +92,6 @@ type Drift struct {
 
 // Doctor counts the checks by their results.
 type Doctor struct {
-	Error    string    `json:"error,omitempty"`
 	OK       int       `json:"ok"`
 	Skip     int       `json:"skip"`
 	Warn     int       `json:"warn"`

@@ -53,10 +53,16 @@ func (k kind) allows(a *spec.Allowed) string {
 	return strings.Join(names, ", ")
 }
 
+// OfHost are the limits that hold for a host: a project has no say in what is outside
+// of it.
+func OfHost(limits []spec.Limits) []spec.Limits {
+	return slices.DeleteFunc(slices.Clone(limits), func(l spec.Limits) bool { return l.By == Project })
+}
+
 // Check returns what of a host and of a project limits forbid, and the policies that
 // allow more than those that they extend, or nothing together. Both may be nil.
-func Check(limits []spec.Limits, h *spec.Host, p *spec.Project) []problem.Problem {
-	out := contradictions(limits)
+func Check(all []spec.Limits, h *spec.Host, p *spec.Project) []problem.Problem {
+	out, limits := contradictions(all), OfHost(all)
 	add := func(pos spec.Position, path string, message, hint string) {
 		if message != "" {
 			out = append(out, problem.Problem{Pos: pos, Path: path, Message: message, Hint: hint})
@@ -89,6 +95,7 @@ func Check(limits []spec.Limits, h *spec.Host, p *spec.Project) []problem.Proble
 		}
 		server(at, h.MCP)
 	}
+	limits = all
 	for _, p := range []*spec.Project{p, local(p)} {
 		if p == nil {
 			continue

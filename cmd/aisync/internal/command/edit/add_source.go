@@ -69,15 +69,15 @@ func addSource(ctx context.Context, a *cli.App, f EditFlags, runtimes []string, 
 		}
 		w.pick.Runtimes = runtimes
 	}
-	if message, hint := policy.Source(e.spec.Limits, w.url); message != "" {
-		return advice.New(errors.New("nothing was fetched: "+message), hint)
-	}
 	r := s.WritingResolver(pin.Lock)
 	sources := &bundle.Sources{Home: e.Places.Physical(e.Places.Home), Resolve: r.Source}
 	if w.from != "" {
 		if err := e.asListed(ctx, &w, sources); err != nil {
 			return pin.Advise(err)
 		}
+	}
+	if message, hint := policy.Source(e.spec.Limits, w.url); message != "" {
+		return advice.New(errors.New("nothing was written: "+message), hint)
 	}
 	name, err := e.putSource(ctx, w, sources)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 // Diff is the difference between the files of a bundle source and the
 // previously pinned ones.
 type Diff struct {
+	Kind   string     `json:"kind"` // of the pin: KindBundle, KindBase
 	Source string     `json:"source"`
 	Files  []FileDiff `json:"files"`
 	Note   string     `json:"note,omitempty"` // why the files cannot be compared
@@ -40,7 +41,7 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	if old.Values["tree"] == "" {
 		return nil
 	}
-	d := Diff{Source: src.Name, Files: []FileDiff{}}
+	d := Diff{Kind: KindOf(src), Source: src.Name, Files: []FileDiff{}}
 	before := r.Cache.tree(old.Values["tree"], old.Values["url"])
 	_, err := os.Stat(before)
 	switch {

@@ -37,12 +37,14 @@ func LockCommand(a *cli.App) *cobra.Command {
 		Long: `Resolves what the specs name to a fixed version and writes it to aisync.lock
 beside the spec: a git source, and a base that the spec extends, to a commit and
 the digest of its files, a model to a commit, size and sha256, quant: "auto" to
-a quant, a package to a version. Existing pins stay. --update moves all of them, or those named, and shows what
-moved; for a bundle or a base, how its files differ.
+a quant, a package to a version. Existing pins stay. --update moves all of them,
+or those named, and shows what moved; for a bundle or a base, how its files
+differ.
 
-A source in a folder is read as it is. Of one that is a git checkout, the lock of
-a project keeps the commit that the project was last made from, so that an older
-checkout changes nothing. --update with its name goes back to it on purpose.
+A source in a folder is read as it is. Of one that is a git checkout, the lock
+of a project keeps the commit that the project was last made from, so that an
+older checkout changes nothing. --update with its name goes back to it on
+purpose.
 
 It writes aisync.lock, and fetches git and archive sources into the cache.`,
 		Example: `  $ aisync lock

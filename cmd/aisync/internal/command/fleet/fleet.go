@@ -32,13 +32,13 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet FOLDER",
 		Short: "show the reports of many machines, a row each",
-		Long: `Reads the reports that aisync report --to FOLDER wrote, of any number of machines, and
-shows a row for each: problems first. A file that is damaged or half written, or of
-another format, is a row that says so, as is a report that is old, or dated in the
-future.
+		Long: `Reads the reports that aisync report --to FOLDER wrote, of any number of
+machines, and shows a row for each: problems first. A file that is damaged or
+half written, or of another format, is a row that says so, as is a report that
+is old, or dated in the future.
 
-Exit code 0: all is in order; 2: resources differ somewhere; 1: something fails, or
-a report cannot be read, is old, or is of the future.`,
+Exit code 0: all is in order; 2: resources differ somewhere; 1: something fails,
+or a report cannot be read, is old, or is of the future.`,
 		Example:     "  $ aisync fleet /mnt/fleet\n  $ aisync fleet /mnt/fleet --json --stale-days 2",
 		Annotations: map[string]string{"effect": "read-only"},
 		Args:        cli.ExactArgs(1, "the folder of reports"),

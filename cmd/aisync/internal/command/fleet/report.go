@@ -40,14 +40,15 @@ func ReportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "say what this machine has, and what is wrong, for a fleet",
-		Long: `Reports versions of aisync and of the agent programs, the spec's commit and what it
-extends, pins, drift and the checks of doctor: of the host, and with --all of the
-projects below its roots. It prompts no model and changes nothing on the machine.
+		Long: `Reports versions of aisync and of the agent programs, the spec's commit and what
+it extends, pins, drift and the checks of doctor: of the host, and with --all of
+the projects below its roots. It prompts no model and changes nothing that it
+looks at.
 
-With --to it writes FOLDER/HOSTNAME.json, which aisync fleet FOLDER reads with those
-of other machines; with --textfile a file for node_exporter's textfile collector.
-Both are replaced in one step. A report is made even where the spec is wrong. It
-holds no secrets and no contents of files; paths are below ~.
+With --to it writes FOLDER/HOSTNAME.json, which aisync fleet FOLDER reads with
+those of other machines; with --textfile a file for node_exporter's textfile
+collector. Both are replaced in one step. A report is made even where the spec
+is wrong. It holds no secrets and no contents of files; paths are below ~.
 
 Exit code 0: the report was made, whatever it says.`,
 		Example:     "  $ aisync report --json\n  $ aisync report --all --to /mnt/fleet\n  $ aisync report --textfile /var/lib/node_exporter/aisync.prom",

@@ -58,11 +58,12 @@ Edits that are not committed are kept; to commit them is yours. --push sends the
 commits made here.
 
 Then it fetches what is newer than the pins of what the spec extends, of bundle
-sources, skills, plugins and MCP servers, shows how it differs, and asks for each of them: item by item the
-texts, what programs would run or call because of it, and text that attacks the
-agent that reads it. At a yes it moves the pin in aisync.lock and, of a plugin that
-its marketplace pins elsewhere and of an MCP server, the address or version in the
-spec. With NAME it looks at these alone, with --spec at the spec alone.
+sources, skills, plugins and MCP servers, shows how it differs, and asks for
+each of them: item by item the texts, what programs would run or call because of
+it, and text that attacks the agent that reads it. At a yes it moves the pin in
+aisync.lock and, of a plugin that its marketplace pins elsewhere and of an MCP
+server, the address or version in the spec. With NAME it looks at these alone,
+with --spec at the spec alone.
 
 At the end it shows the plan; aisync apply makes the changes.
 

@@ -67,7 +67,7 @@ catalog: runtimes: own: {
 	for _, of := range texts {
 		schema := e.schema.LookupPath(cue.ParsePath(of[0]))
 		for _, text := range append(mutants(of[1]), of[1]) {
-			d := e.read([]source{{path: "/spec.cue", name: "spec.cue", text: []byte(text)}}, "")
+			d := e.read([]source{{Path: "/spec.cue", Name: "spec.cue", Text: []byte(text)}}, "")
 			if !d.root.Exists() {
 				continue
 			}

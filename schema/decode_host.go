@@ -44,7 +44,11 @@ func (n node) host(dir string) *spec.Host {
 		h.Mailboxes = append(h.Mailboxes, spec.Mailbox{Machine: f.name(), Place: f.str(), Pos: f.labelPos()})
 	}
 	for _, f := range n.get("bundles").fields() {
-		b := spec.HostBundle{Name: f.name(), Source: f.get("source").address(dir), From: f.getStr("from"), Parts: f.getStrings("parts"), Scope: f.getStr("scope"), Pick: f.pick(), Pos: f.labelPos()}
+		at := f.get("source").folder(dir)
+		b := spec.HostBundle{Name: f.name(), Source: f.get("source").address(at), From: f.getStr("from"), Parts: f.getStrings("parts"), Scope: f.getStr("scope"), Pick: f.pick(), Pos: f.labelPos()}
+		if at != dir {
+			b.Dir = at
+		}
 		if len(b.Parts) == 0 {
 			b.Parts = spec.AllParts
 		}

@@ -7,18 +7,14 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/token"
 
 	"aisync.dev/aisync/catalog"
-	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
+	"aisync.dev/aisync/schema/vendored"
 )
 
 //go:embed *.cue
@@ -74,6 +70,8 @@ const (
 // For cue vet and editors; aisync itself needs no such file.
 import "aisync.dev/schema"
 
+extends?: schema.#Text
+policy?: schema.#Limits
 hosts?: [schema.#Name]: schema.#Host
 catalog?: schema.#Catalog
 `
@@ -93,47 +91,12 @@ func cueFiles(from fs.FS) map[string][]byte {
 	return files
 }
 
-// Vendored compares the packages below a cue.mod folder with the binary's: a
-// line for each missing, changed or extra file, because CUE would read an extra
-// file as part of the package. Present is false, without lines, if nothing is
-// vendored. It does not compare module.cue, which is the person's.
+// Vendored compares the packages below a cue.mod folder with the binary's, as
+// vendored.Compare has it. It does not compare module.cue, which is the person's.
 func Vendored(cueMod string) (present bool, differs []string, err error) {
-	base := filepath.Join(cueMod, filepath.FromSlash(vendorFolder))
-	if _, err := os.Stat(base); os.IsNotExist(err) {
-		return false, nil, nil
-	}
 	want := Files()
 	delete(want, "module.cue")
-	err = filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(cueMod, path)
-		if err != nil {
-			return err
-		}
-		name := filepath.ToSlash(rel)
-		text, err := regular.Read(path, regular.MaxSpec)
-		if err != nil {
-			return err
-		}
-		switch ours, ok := want[name]; {
-		case ok && string(ours) != string(text):
-			differs = append(differs, name+" is changed")
-		case !ok && strings.HasSuffix(name, ".cue"):
-			differs = append(differs, name+" is not part of it")
-		}
-		delete(want, name)
-		return nil
-	})
-	if err != nil {
-		return true, nil, fmt.Errorf("read vendored schema: %w", err)
-	}
-	for name := range want {
-		differs = append(differs, name+" is missing")
-	}
-	slices.Sort(differs)
-	return true, differs, nil
+	return vendored.Compare(cueMod, vendorFolder, want)
 }
 
 // EmbeddedCatalog evaluates the catalog's CUE, for its generator and the test
@@ -150,7 +113,7 @@ func EmbeddedCatalog() (spec.Catalog, error) {
 	}
 	d.compare(nil, d.root, e.schema.LookupPath(cue.ParsePath("#Catalog")), "")
 	c := d.node().catalog()
-	if err := d.problems.sorted(); err != nil {
+	if err := d.problems.Sorted(); err != nil {
 		return spec.Catalog{}, fmt.Errorf("embedded catalog: %w", err)
 	}
 	return c, nil

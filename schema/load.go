@@ -3,8 +3,6 @@ package schema
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -21,9 +19,22 @@ import (
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/costly"
 	"aisync.dev/aisync/schema/extends"
+	"aisync.dev/aisync/schema/layers"
+	"aisync.dev/aisync/schema/policy"
 	"aisync.dev/aisync/schema/position"
+	"aisync.dev/aisync/schema/problem"
 	"aisync.dev/aisync/schema/spec"
 )
+
+// Problem, Errors and ErrNoHost are those of package problem.
+type (
+	Problem = problem.Problem
+	Errors  = problem.Errors
+)
+
+// ErrNoHost is a Problem where specs exist, but none of their hosts is this
+// machine.
+var ErrNoHost = problem.ErrNoHost
 
 // Scope narrows what Load reads.
 type Scope int
@@ -61,6 +72,13 @@ type Options struct {
 	// machine: an unknown runtime may then be in it, and is no error here. The
 	// problems in err are reported with the rest.
 	Lent func(h *spec.Host, p *spec.Project) (runtimes []spec.Runtime, more bool, err error)
+
+	// Base returns the folder of what a host's spec extends, and its commit or digest.
+	Base func(ctx context.Context, src spec.Source) (dir, pinned string, err error)
+
+	// Bases are the folders that Base returned, by address, in the Options that
+	// Rehearse gets. They stand in for a nil Base.
+	Bases map[string]string
 
 	// NoHost continues without a host: it gets the reason why none of the specs,
 	// or more than one, is this machine. Without NoHost that is an error.
@@ -115,23 +133,39 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if o.Facts != nil {
 		l.facts = sync.OnceValues(o.Facts)
 	}
+	if o.Base == nil {
+		o.Base = func(_ context.Context, src spec.Source) (string, string, error) {
+			if dir := o.Bases[src.URL]; dir != "" {
+				return dir, "", nil
+			}
+			return "", "", errors.New("it is not read here")
+		}
+	}
 	var hostFiles, projectFiles, localFiles []source
+	var list []layers.Layer
 	var err error
 	if o.Scope != ProjectOnly {
-		if hostFiles, err = hostSources(o.HostDir); err != nil {
+		if hostFiles, err = layers.HostFiles(o.HostDir); err != nil {
 			return nil, err
 		}
 		for i, f := range hostFiles {
-			if text, ok := o.Texts[f.path]; ok {
-				hostFiles[i].text = text
+			if text, ok := o.Texts[f.Path]; ok {
+				hostFiles[i].Text = text
 			}
 		}
 	}
+	if list, err = (layers.Reader{Cwd: o.Cwd, Base: o.Base}).Of(ctx, o.HostDir, hostFiles); err != nil {
+		return nil, err
+	}
+	hostFiles, l.Bases = filesOf(list), map[string]string{}
+	for _, b := range list[1:] {
+		l.Bases[b.URL] = b.Folder
+	}
 	if o.Scope != HostOnly && o.ProjectDir != "" {
-		f := source{path: filepath.Join(o.ProjectDir, ProjectFile), name: "project/" + ProjectFile}
-		text, ok := o.Texts[f.path]
-		if f.text = text; !ok {
-			if f, err = readSource(f.path, f.name); err != nil {
+		f := source{Path: filepath.Join(o.ProjectDir, ProjectFile), Name: "project/" + ProjectFile}
+		text, ok := o.Texts[f.Path]
+		if f.Text = text; !ok {
+			if f, err = layers.Read(f.Path, f.Name); err != nil {
 				return nil, err
 			}
 		}
@@ -140,8 +174,8 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 			return nil, err
 		}
 	}
-	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles, localFiles), func(f source) bool { return costly.AllocatesAtOnce(f.text, schemaPackage, catalogPackage) })) {
-		if err := o.Rehearse(ctx, o); err != nil {
+	if o.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(slices.Concat(hostFiles, projectFiles, localFiles), func(f source) bool { return costly.AllocatesAtOnce(f.Text, schemaPackage, catalogPackage) })) {
+		if err := o.Rehearse(ctx, l.Options); err != nil {
 			return nil, o.costlyError(err.Error())
 		}
 	}
@@ -150,7 +184,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	}
 	s := &spec.Spec{}
 	if o.Scope != ProjectOnly {
-		if err := l.host(s, hostFiles); err != nil {
+		if err := l.host(s, list); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +196,8 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.problem.sorted(); err != nil {
+	l.problem = append(l.problem, policy.Check(s.Limits, s.Host, s.Project)...)
+	if err := l.problem.Sorted(); err != nil {
 		return nil, err
 	}
 	l.eval.done() // a load that panics keeps it
@@ -173,7 +208,7 @@ func load(ctx context.Context, o Options) (*spec.Spec, error) {
 // HostNames returns the names of the hosts in the specs of dir, even if the rest
 // of them is wrong; none where they are unreadable.
 func HostNames(dir string) []string {
-	files, err := hostSources(dir)
+	files, err := layers.HostFiles(dir)
 	if err != nil || len(files) == 0 {
 		return nil
 	}
@@ -194,12 +229,12 @@ func HostNames(dir string) []string {
 
 var errNoFacts = errors.New("no facts of this machine")
 
-// host sets s.Catalog and s.Host from files, or to the default host.
-func (l *loader) host(s *spec.Spec, files []source) error {
-	if len(files) == 0 {
+// host sets s.Catalog and s.Host from list, or to the default host.
+func (l *loader) host(s *spec.Spec, list []layers.Layer) error {
+	if len(list[0].Files) == 0 {
 		return l.defaultHost(s)
 	}
-	d := l.eval.read(files, l.Cwd)
+	d := l.readLayers(list)
 	defer func() { l.problem = append(l.problem, d.problems...) }()
 	if !d.root.Exists() {
 		return nil
@@ -208,6 +243,7 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 		d.node().get("catalog").get("runtimes").get(id).get("extends").problem(message, hint)
 	})
 	d.check(l.eval.schema.LookupPath(cue.ParsePath("#HostSpec")))
+	s.Limits = l.limits(d, list)
 	root := d.node()
 	s.Catalog = root.get("catalog").catalog()
 	checkCatalog(root.get("catalog"), s.Catalog)
@@ -215,6 +251,9 @@ func (l *loader) host(s *spec.Spec, files []source) error {
 	lent := map[*spec.Host][]spec.Runtime{}
 	for _, n := range root.get("hosts").fields() {
 		h := n.host(l.HostDir)
+		for _, b := range list[1:] {
+			h.Bases = append(h.Bases, b.Source)
+		}
 		var x inventory
 		lent[h], x = l.sourceRuntimes(d, s.Catalog, h, nil)
 		checkHost(n, h, x)
@@ -236,10 +275,13 @@ func (l *loader) project(s *spec.Spec, files []source) error {
 	if d.root.Exists() {
 		d.check(l.eval.schema.LookupPath(cue.ParsePath("#ProjectSpec")))
 		n := d.node().get("project")
-		s.Project = n.project(l.ProjectDir, files[0].path)
+		s.Project = n.project(l.ProjectDir, files[0].Path)
 		lent, x := l.sourceRuntimes(d, s.Catalog, nil, s.Project)
 		s.Catalog.Runtimes = append(s.Catalog.Runtimes, lent...)
 		checkProject(n, s.Project, s.Host, x)
+		if n.get("policy").exists() {
+			s.Limits = append(s.Limits, n.get("policy").allows(policy.Project))
+		}
 	}
 	l.problem = append(l.problem, d.problems...)
 	return nil
@@ -262,7 +304,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 		return nil, nil
 	}
 	if len(all) == 0 {
-		l.noHost(d, Problem{Path: "hosts", Message: "no host in " + d.at.File(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", noHost: true})
+		l.noHost(d, Problem{Path: "hosts", Message: "no host in " + d.at.File(l.HostDir), Hint: "describe this machine as hosts: NAME: {…}, or run: aisync init", NoHost: true})
 		return nil, nil
 	}
 	if len(all) == 1 && all[0].Match == (spec.Match{}) {
@@ -285,7 +327,7 @@ func (l *loader) choose(d *document, all []*spec.Host) (*spec.Host, error) {
 	case 1:
 		return fit[0], nil
 	case 0:
-		l.noHost(d, Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|"), noHost: true})
+		l.noHost(d, Problem{Pos: all[0].Pos, Path: "hosts", Message: "no host matches this machine: " + strings.Join(lines, ", "), Hint: "say which: --host " + strings.Join(names, "|"), NoHost: true})
 	default:
 		var both []string
 		for _, h := range fit {
@@ -317,7 +359,7 @@ func (l *loader) defaultHost(s *spec.Spec) error {
 		return nil
 	}
 	text, _ := hosts.Example(hosts.DefaultName)
-	d := l.eval.read([]source{{DefaultFile, "", text}}, l.Cwd)
+	d := l.eval.read([]source{{Path: DefaultFile, Text: text}}, l.Cwd)
 	if len(d.problems) > 0 {
 		return fmt.Errorf("embedded default host: %w", d.problems)
 	}
@@ -349,17 +391,4 @@ func (l *loader) defaultHost(s *spec.Spec) error {
 	}
 	s.Host = h
 	return nil
-}
-
-// fingerprint returns the files' paths, and a digest that does not depend on
-// their folder.
-func fingerprint(files []source) ([]string, string) {
-	h := sha256.New()
-	var paths []string
-	for _, f := range files {
-		paths = append(paths, f.path)
-		fmt.Fprintf(h, "%s %d\n%s", f.name, len(f.text), f.text)
-	}
-	slices.Sort(paths)
-	return paths, "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

@@ -12,6 +12,7 @@ import (
 
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/internal/nearest"
+	"aisync.dev/aisync/schema/layers"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -20,12 +21,12 @@ const LocalFile = "aisync.local.cue"
 
 // localSources reads the person's own layer, if there is one.
 func localSources(o Options) ([]source, error) {
-	f := source{path: filepath.Join(o.ProjectDir, LocalFile), name: "project/" + LocalFile}
-	text, ok := o.Texts[f.path]
-	if f.text = text; ok {
+	f := source{Path: filepath.Join(o.ProjectDir, LocalFile), Name: "project/" + LocalFile}
+	text, ok := o.Texts[f.Path]
+	if f.Text = text; ok {
 		return []source{f}, nil
 	}
-	f, err := readSource(f.path, f.name)
+	f, err := layers.Read(f.Path, f.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -55,7 +56,7 @@ func (l *loader) local(s *spec.Spec, files []source) {
 	if s.Project == nil {
 		return
 	}
-	own := n.project(l.ProjectDir, files[0].path)
+	own := n.project(l.ProjectDir, files[0].Path)
 	for _, src := range own.Sources {
 		at := n.get("sources").get(src.Name)
 		if spec.Remote(src.URL) {
@@ -80,6 +81,7 @@ func (n node) notLocal() {
 		"default":  "choose it with ai --runtime ID, or set default of your host",
 		"places":   "name the bundle under bundles, for the whole project",
 		"agents":   "lay it out for everyone in " + ProjectFile,
+		"policy":   "state it for everyone in " + ProjectFile,
 		"githooks": "set it for everyone in " + ProjectFile,
 	}
 	message := "field not allowed in " + LocalFile

@@ -19,6 +19,7 @@ import (
 	"aisync.dev/aisync/internal/limit"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/costly"
+	"aisync.dev/aisync/schema/layers"
 	"aisync.dev/aisync/schema/nested"
 	"aisync.dev/aisync/schema/position"
 	"aisync.dev/aisync/schema/spec"
@@ -44,7 +45,7 @@ func (l *loader) nested(ctx context.Context, h *spec.Host, p *spec.Project) ([]s
 	for _, f := range found {
 		files = append(files, f.source)
 	}
-	if len(files) > 0 && l.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(files, func(f source) bool { return costly.AllocatesAtOnce(f.text, schemaPackage, catalogPackage) })) {
+	if len(files) > 0 && l.Rehearse != nil && (limit.Tight() || slices.ContainsFunc(files, func(f source) bool { return costly.AllocatesAtOnce(f.Text, schemaPackage, catalogPackage) })) {
 		if err := l.Rehearse(ctx, l.Options); err != nil {
 			return nil, l.costlyError(err.Error())
 		}
@@ -72,10 +73,10 @@ func (l *loader) nestedSources(p *spec.Project) ([]nestedSource, error) {
 		}
 		for _, folder := range folders {
 			rel := path.Join(folder, ProjectFile)
-			f := source{path: filepath.Join(p.Dir, filepath.FromSlash(rel)), name: "project/" + rel}
-			text, given := l.Texts[f.path]
-			if f.text = text; !given {
-				if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+			f := source{Path: filepath.Join(p.Dir, filepath.FromSlash(rel)), Name: "project/" + rel}
+			text, given := l.Texts[f.Path]
+			if f.Text = text; !given {
+				if _, err := os.Lstat(f.Path); errors.Is(err, fs.ErrNotExist) {
 					continue
 				}
 				if l.Owned != nil {
@@ -83,14 +84,14 @@ func (l *loader) nestedSources(p *spec.Project) ([]nestedSource, error) {
 						return nil, err
 					}
 				}
-				if f, err = readSource(f.path, f.name); err != nil {
+				if f, err = layers.Read(f.Path, f.Name); err != nil {
 					return nil, err
 				}
 			}
-			to, line, err := nested.Extends(f.text)
+			to, line, err := nested.Extends(f.Text)
 			switch {
 			case err != nil && line > 0:
-				l.problem = append(l.problem, Problem{Pos: spec.Position{File: position.New(nil, l.Cwd).File(f.path), Line: line, Col: 1}, Path: "project.extends", Message: err.Error(), Hint: "write the path of the root, such as extends: \"../..\""})
+				l.problem = append(l.problem, Problem{Pos: spec.Position{File: position.New(nil, l.Cwd).File(f.Path), Line: line, Col: 1}, Path: "project.extends", Message: err.Error(), Hint: "write the path of the root, such as extends: \"../..\""})
 			case err == nil && to == "":
 				continue // a project in its own right
 			}
@@ -110,11 +111,11 @@ func (l *loader) unlisted(p *spec.Project, found []nestedSource) error {
 	rel, err := filepath.Rel(p.Dir, l.From)
 	if folder := filepath.ToSlash(rel); l.From != "" && err == nil && filepath.IsLocal(rel) && !slices.ContainsFunc(found, func(f nestedSource) bool { return f.folder == folder }) {
 		file := filepath.Join(l.From, ProjectFile)
-		f, err := readSource(file, "")
+		f, err := layers.Read(file, "")
 		if err != nil {
 			return err
 		}
-		_, line, _ := nested.Extends(f.text)
+		_, line, _ := nested.Extends(f.Text)
 		at := position.New(nil, l.Cwd)
 		var listed []string
 		for _, n := range p.Nested {
@@ -201,7 +202,7 @@ func (n node) checkExtends(p *spec.Project, folder string) {
 func (n node) notNested(p *spec.Project) {
 	message := "field not allowed in a spec that extends another"
 	hint := "allowed: " + strings.Join(nestedFields, ", ")
-	if slices.Contains([]string{"runtimes", "default", "places", "nested", "mcp", "agents", "settings", "context", "githooks"}, n.name()) {
+	if slices.Contains([]string{"runtimes", "default", "places", "nested", "mcp", "agents", "settings", "context", "policy", "githooks"}, n.name()) {
 		message = "field not allowed here: it belongs into the root's spec"
 		hint = "move it to " + cmp.Or(p.Pos.File, p.File)
 	} else if near := nearest.Name(n.name(), nestedFields); near != "" {

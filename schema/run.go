@@ -80,5 +80,5 @@ func CheckRun(kind, path string, content []byte) error {
 		return d.problems
 	}
 	d.check(schema.LookupPath(cue.ParsePath(name)))
-	return d.problems.sorted()
+	return d.problems.Sorted()
 }

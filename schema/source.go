@@ -1,11 +1,7 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
@@ -18,8 +14,8 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"aisync.dev/aisync/internal/nearest"
-	"aisync.dev/aisync/internal/regular"
 	"aisync.dev/aisync/schema/costly"
+	"aisync.dev/aisync/schema/layers"
 	"aisync.dev/aisync/schema/position"
 )
 
@@ -32,48 +28,7 @@ const specPackage = "aisync"
 const importHint = "a spec may import CUE's own packages, " + schemaPackage + " and " + catalogPackage
 
 // source is one file of a spec.
-type source struct {
-	path string // absolute, or aisync:… for one in the binary
-	name string // its name in a digest, without machine paths
-	text []byte
-}
-
-// hostSources reads the *.cue in dir, not below it. As in CUE, it skips names
-// that begin with _ or ., tests and tools. A missing dir has none.
-func hostSources(dir string) ([]source, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read host specs: %w", err)
-	}
-	var files []source
-	for _, e := range entries {
-		name := e.Name()
-		if e.IsDir() || !strings.HasSuffix(name, ".cue") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") ||
-			strings.HasSuffix(name, "_test.cue") || strings.HasSuffix(name, "_tool.cue") {
-			continue
-		}
-		f, err := readSource(filepath.Join(dir, name), "host/"+name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-	}
-	return files, nil
-}
-
-func readSource(path, name string) (source, error) {
-	text, err := regular.Read(path, regular.MaxSpec)
-	if err != nil {
-		return source{}, fmt.Errorf("read spec: %w", err)
-	}
-	return source{path, name, text}, nil
-}
+type source = layers.File
 
 // document is the files of one spec as a value with positions. It collects
 // problems instead of returning them one by one.
@@ -82,20 +37,29 @@ type document struct {
 	at       *position.Index
 	fit      map[string]bool // fields of root that check need not walk
 	problems Errors
+	bases    map[string]layers.Layer // by the names of their files
 }
 
 // read parses and evaluates files. A document with problems may have no value.
 func (e *evaluator) read(files []source, cwd string) *document {
+	return e.readStripped(files, cwd, false)
+}
+
+// readStripped is read; strip leaves out what each of several layers has for itself.
+func (e *evaluator) readStripped(files []source, cwd string, strip bool) *document {
 	d := &document{}
 	var parsed []*ast.File
 	inst := e.build.NewInstance("", e.load)
 	for _, src := range files {
-		if pos, deep := costly.TooDeep(src.path, src.text); deep {
+		if pos, deep := costly.TooDeep(src.Parsed(), src.Text); deep {
 			d.at = position.New(nil, cwd)
 			d.add(Problem{Pos: d.at.Shown(pos), Message: costly.Deep, Hint: "split it into fields"})
 			continue
 		}
-		f, err := parser.ParseFile(src.path, src.text)
+		f, err := parser.ParseFile(src.Parsed(), src.Text)
+		if strip && f != nil {
+			layers.Strip(f)
+		}
 		if f != nil {
 			parsed = append(parsed, f)
 		}

@@ -53,7 +53,7 @@ func (r *TaskReader) Read(name string, text []byte) (spec.Task, error) {
 		root.checkTask(&t)
 	}
 	t.File = name
-	return t, d.problems.sorted()
+	return t, d.problems.Sorted()
 }
 
 // parse makes a document from YAML.

@@ -14,11 +14,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/internal/advice"
 	"aisync.dev/aisync/internal/gitrepo"
+	"aisync.dev/aisync/internal/shellquote"
 )
 
 // Options say how git is run.
@@ -165,9 +168,23 @@ func said(err error, texts ...string) bool {
 	return false
 }
 
+// refusals are what git prints where a server refuses who asks.
+var refusals = []string{"Authentication failed", "Host key verification failed", "could not read Username", "could not read Password", "Permission denied", "HTTP 403", "error: 403", "error: 401", "Invalid username or token"}
+
+// Explained adds to err, what another run of git printed for the source at url, what to
+// do where the server refused who asks.
+func Explained(err error, url string) error {
+	at, ok := strings.CutPrefix(url, "git::")
+	if !ok || err == nil || !slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(err.Error(), r) }) {
+		return err
+	}
+	at, _, _ = strings.Cut(at, "?")
+	return advice.New(fmt.Errorf("the server does not let you in: %w", err), "log in as git does: a key for ssh, a credential helper or a token for https; try git ls-remote "+shellquote.Terminal(at))
+}
+
 // Denied reports whether a server refused who asked.
 func Denied(err error) bool {
-	return said(err, "Authentication failed", "Host key verification failed", "could not read Username", "could not read Password", "Permission denied", "HTTP 403", "error: 403", "error: 401", "Invalid username or token")
+	return said(err, refusals...)
 }
 
 // Nameless reports whether git does not know who commits.

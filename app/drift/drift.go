@@ -286,7 +286,7 @@ func verifySources(ctx context.Context, v *stack.View) error {
 			continue
 		}
 		for _, p := range l.Lock.Pins() {
-			if p.Kind != "bundle" {
+			if p.Kind != pin.KindBundle && p.Kind != pin.KindBase {
 				continue
 			}
 			dir := ""
@@ -298,7 +298,7 @@ func verifySources(ctx context.Context, v *stack.View) error {
 			}
 			err := network.VerifySource(ctx, l, p, dir)
 			if err == nil {
-				v.Notify("bundle source %s is what %s pins", termtext.Safe(p.Name), stack.LockName)
+				v.Notify("%s %s is what %s pins", map[bool]string{true: "base", false: "bundle source"}[p.Kind == pin.KindBase], termtext.Safe(p.Name), stack.LockName)
 			}
 			errs = append(errs, err)
 		}

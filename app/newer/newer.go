@@ -30,6 +30,7 @@ const (
 const (
 	KindSource = "source"
 	KindServer = "mcp"
+	KindBase   = pin.KindBase // a spec that the host's extends
 )
 
 // Pinned is a source or a server of a spec.
@@ -78,6 +79,9 @@ type Row struct {
 func Of(host *spec.Host, project *spec.Project, hostLock, projectLock *pin.File) []*Pinned {
 	var out []*Pinned
 	if host != nil {
+		for _, b := range host.Bases {
+			out = append(out, &Pinned{Kind: KindBase, Name: b.Name, Scope: "host", Source: b, Lock: hostLock})
+		}
 		for _, b := range host.Bundles {
 			out = append(out, &Pinned{Kind: KindSource, Name: b.Name, Scope: "host", Source: bundle.OfHost(b, host.Dir), Lock: hostLock})
 		}
@@ -112,7 +116,7 @@ func (p *Pinned) Row() *Row {
 		return r
 	}
 	r.Address, r.From = bundle.ShortAddress(p.Source.URL), p.Source.From
-	if known, ok := p.Lock.Lock.Pin("bundle", p.Name, ""); ok && known.Values["url"] == p.Source.URL {
+	if known, ok := p.Lock.Lock.Pin(pin.KindOf(p.Source), p.Name, ""); ok && known.Values["url"] == p.Source.URL {
 		r.Pin = cmp.Or(known.Values["commit"], known.Values["manifest"], known.Values["tree"])
 	}
 	return r

@@ -19,6 +19,7 @@ import (
 // Diff is the difference between the files of a bundle source and the
 // previously pinned ones.
 type Diff struct {
+	Kind   string     `json:"kind"` // of the pin: KindBundle, KindBase
 	Source string     `json:"source"`
 	Files  []FileDiff `json:"files"`
 	Note   string     `json:"note,omitempty"` // why the files cannot be compared
@@ -40,7 +41,7 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	if old.Values["tree"] == "" {
 		return nil
 	}
-	d := Diff{Source: src.Name, Files: []FileDiff{}}
+	d := Diff{Kind: KindOf(src), Source: src.Name, Files: []FileDiff{}}
 	before := r.Cache.tree(old.Values["tree"], old.Values["url"])
 	_, err := os.Stat(before)
 	switch {
@@ -49,11 +50,16 @@ func (r *Resolver) compare(ctx context.Context, f *File, src spec.Source, old re
 	case err != nil:
 		return err
 	default:
-		if d.Files, err = Compare(ctx, before, now); err != nil {
-			return fmt.Errorf("compare bundle source %q: %w", src.Name, err)
+		if src.Base {
+			d.Files, err = CompareBase(before, now)
+		} else {
+			d.Files, err = Compare(ctx, before, now)
+		}
+		if err != nil {
+			return fmt.Errorf("compare %s: %w", what(src), err)
 		}
 		if len(d.Files) == 0 {
-			d.Note = "no file of the bundle differs"
+			d.Note = "no file of the " + KindOf(src) + " differs"
 		}
 	}
 	r.mu.Lock()
@@ -79,6 +85,11 @@ func Compare(ctx context.Context, from, to string) ([]FileDiff, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compareFiles(before, after)
+}
+
+// compareFiles compares files that are sorted.
+func compareFiles(before, after []bundle.File) ([]FileDiff, error) {
 	out := []FileDiff{}
 	for len(before) > 0 || len(after) > 0 {
 		var x, y *bundle.File

@@ -51,7 +51,12 @@ func (f *File) Set(pins []reconcile.Pin) {
 
 // KeepSources drops the pins of all bundle sources but those of that name.
 func (f *File) KeepSources(names []string) {
-	f.Lock.Unpin(func(p reconcile.Pin) bool { return p.Kind != "bundle" || slices.Contains(names, p.Name) })
+	f.Lock.Unpin(func(p reconcile.Pin) bool { return p.Kind != KindBundle || slices.Contains(names, p.Name) })
+}
+
+// KeepBases drops the pins of all bases but those of that name.
+func (f *File) KeepBases(names []string) {
+	f.Lock.Unpin(func(p reconcile.Pin) bool { return p.Kind != KindBase || slices.Contains(names, p.Name) })
 }
 
 // Found reports whether the file exists.

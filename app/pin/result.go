@@ -68,6 +68,7 @@ type EventKind int
 const (
 	Waiting         EventKind = iota // hosts have not described the models yet; see Patience
 	FetchingSource                   // a bundle source
+	FetchingBase                     // a spec that the host's extends
 	FetchingArchive                  // an archive with an unknown digest, which will be pinned
 	HeaderUnread                     // a model's header is not available, so only its size is known
 )

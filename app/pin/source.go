@@ -35,7 +35,7 @@ type Cache struct {
 // Source returns the folder of a source that f pins, and its commit or digest.
 // The error is ErrNotFetched if the cache lacks it.
 func (c Cache) Source(f *File, src spec.Source) (dir, pin string, err error) {
-	known, ok := f.Lock.Pin("bundle", src.Name, "")
+	known, ok := f.Lock.Pin(KindOf(src), src.Name, "")
 	if !ok || known.Values["url"] != src.URL {
 		return "", "", ErrNotFetched
 	}
@@ -104,7 +104,7 @@ func pinnedAddress(url string, values map[string]string) string {
 // fetches what the cache lacks, pinned or not.
 func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string, err error) {
 	f := r.lockOf(src)
-	known, ok := r.get(f, "bundle", src.Name, "")
+	known, ok := r.get(f, KindOf(src), src.Name, "")
 	if ok && known.Values["url"] != src.URL {
 		ok = false // the spec names another place now: a new source
 	}
@@ -114,7 +114,7 @@ func (r *Resolver) Source(ctx context.Context, src spec.Source) (dir, pin string
 			return dir, pinnedAt(known), nil
 		}
 	} else if r.Locked {
-		return "", "", notPinned(fmt.Sprintf("bundle source %q", src.Name), src.Pos)
+		return "", "", notPinned(what(src), src.Pos)
 	}
 	if !r.Mode.pins() {
 		return "", "", ErrNotFetched
@@ -151,7 +151,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 	}
 	defer os.RemoveAll(tmp)
 	got := filepath.Join(tmp, "tree")
-	r.notify(Event{Kind: FetchingSource, Name: src.Name})
+	r.notify(Event{Kind: map[bool]EventKind{false: FetchingSource, true: FetchingBase}[src.Base], Name: src.Name})
 	if pinned && r.Network.fromMirror(ctx, src.Name, from, known, got) {
 		// Its digest is that of the pin.
 	} else if err := r.Network.Tree(ctx, from, got); err != nil {
@@ -160,12 +160,12 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 		}
 		return "", "", err
 	}
-	tree, err := treeDigest(ctx, got, pinned && bundle.IsWhole(known.Values["tree"]) || !pinned && src.Pick.Whole())
+	tree, err := digestOf(ctx, KindOf(src), got, pinned && bundle.IsWhole(known.Values["tree"]) || !pinned && src.Pick.Whole())
 	if err != nil {
 		return "", "", err
 	}
 	if pinned && tree != known.Values["tree"] {
-		return "", "", &Error{Reason: Changed, ID: src.Name, Err: fmt.Errorf("bundle source %q: content of %s differs from its pin in %s: want tree %.19s…, got %.19s…", src.Name, src.URL, FileName, known.Values["tree"], tree)}
+		return "", "", &Error{Reason: Changed, ID: src.Name, Err: fmt.Errorf("%s: content of %s differs from its pin in %s: want tree %.19s…, got %.19s…", what(src), src.URL, FileName, known.Values["tree"], tree)}
 	}
 	if !pinned {
 		values := map[string]string{"url": src.URL, "tree": tree}
@@ -178,7 +178,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 			values["manifest"] = manifest
 		}
 		old := known
-		known = reconcile.Pin{Kind: "bundle", Name: src.Name, Values: values}
+		known = reconcile.Pin{Kind: KindOf(src), Name: src.Name, Values: values}
 		r.put(f, known)
 		if err := r.compare(ctx, f, src, old, got); err != nil {
 			return "", "", err
@@ -198,7 +198,7 @@ func (r *Resolver) fetchSource(ctx context.Context, f *File, src spec.Source, kn
 	}
 	if err := os.Rename(got, dir); err != nil {
 		if _, there := os.Stat(dir); there != nil {
-			return "", "", fmt.Errorf("cache bundle source %q: %w", src.Name, err)
+			return "", "", fmt.Errorf("cache %s: %w", what(src), err)
 		}
 	}
 	return dir, pinnedAt(known), nil
@@ -268,17 +268,18 @@ func (n *Network) VerifySource(ctx context.Context, f *File, pin reconcile.Pin, 
 		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
 	}
 	defer os.RemoveAll(tmp)
+	of := what(spec.Source{Name: pin.Name, Base: pin.Kind == KindBase})
 	from := pinnedAddress(bundle.Fetched(spec.Source{URL: pin.Values["url"], Dir: dir}, n.Home), pin.Values)
 	got := filepath.Join(tmp, "tree")
 	if err := n.Tree(ctx, from, got); err != nil {
-		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+		return fmt.Errorf("verify %s: %w", of, err)
 	}
-	tree, err := treeDigest(ctx, got, bundle.IsWhole(pin.Values["tree"]))
+	tree, err := digestOf(ctx, pin.Kind, got, bundle.IsWhole(pin.Values["tree"]))
 	if err != nil {
-		return fmt.Errorf("verify bundle source %q: %w", pin.Name, err)
+		return fmt.Errorf("verify %s: %w", of, err)
 	}
 	if tree != pin.Values["tree"] {
-		return fmt.Errorf("%s: bundle source %q: pinned tree %.19s…, but %s has %.19s…; the lock or the source was changed: inspect it before you apply", f.Path, pin.Name, pin.Values["tree"], from, tree)
+		return fmt.Errorf("%s: %s: pinned tree %.19s…, but %s has %.19s…; the lock or the source was changed: inspect it before you apply", f.Path, of, pin.Values["tree"], from, tree)
 	}
 	return nil
 }

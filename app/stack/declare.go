@@ -13,6 +13,7 @@ import (
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/adapter/names"
 	"aisync.dev/aisync/adapter/workspace"
+	"aisync.dev/aisync/app/bundlepolicy"
 	"aisync.dev/aisync/app/githooks"
 	"aisync.dev/aisync/app/literals"
 	"aisync.dev/aisync/app/nativeplugin"
@@ -51,7 +52,7 @@ func Providers(p place.Places, k ServiceManager, offline bool, seal file.Seal) [
 func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	sources := &bundle.Sources{Home: v.Places.Physical(v.Places.Home), Instead: v.Instead, Resolve: func(ctx context.Context, src spec.Source) (string, string, error) {
 		dir, at, err := r.Source(ctx, src)
-		return dir, at, AdvisePin(err)
+		return dir, at, pin.Advise(err)
 	}}
 	v.Bundles = sources
 	if err := v.addSourceRuntimes(ctx, sources); err != nil {
@@ -79,7 +80,7 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	if err := errors.Join(g.Wait(), projectErr); err != nil {
 		return err
 	}
-	if err := yield.Check(ctx, yields); err != nil {
+	if err := errors.Join(yield.Check(ctx, yields), bundlepolicy.Check(ctx, v.Spec.Limits, yields)); err != nil {
 		return err
 	}
 	v.Declared.Add(host)

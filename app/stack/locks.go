@@ -32,7 +32,7 @@ func (s *Session) SaveLocks(ctx context.Context) error {
 		return nil
 	}
 	if _, err := s.Engine.Apply(ctx, s.WriteEnv(nil), s.Store, &reconcile.Plan{}, reconcile.ApplyOptions{ID: s.ApplyID, Command: "lock", Version: s.Version}); err != nil {
-		return AdvisePin(s.ProjectLock.NotWritable(err))
+		return pin.Advise(s.ProjectLock.NotWritable(err))
 	}
 	return s.FS.Flush()
 }
@@ -45,8 +45,8 @@ func (s *Session) SavePins() error {
 	}
 	if !s.Places.Configured { // a folder named by --config is there
 		if _, err := s.FS.MkdirAll(s.Places.ConfigHome, 0o755); err != nil {
-			return AdvisePin(s.HostLock.NotWritable(err))
+			return pin.Advise(s.HostLock.NotWritable(err))
 		}
 	}
-	return AdvisePin(s.HostLock.Save(s.Places.FSOptions(s.ApplyID)))
+	return pin.Advise(s.HostLock.Save(s.Places.FSOptions(s.ApplyID)))
 }

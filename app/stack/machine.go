@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -34,6 +35,9 @@ type Machine struct {
 	Instead     map[string]string                           // folders of bundle sources, by path, and those to read in their place
 	RehearseCUE func(context.Context, schema.Options) error // see schema.Options.Rehearse
 	Abort       func(error)                                 // see schema.Options.Abort
+
+	BasesNow map[string]string // folders of bases, by address, instead of what is pinned
+	bases    *pin.Resolver     // fetches and pins bases; nil: only what is here is found
 
 	// Facts looks at the machine once, when first asked.
 	Facts func() (facts.Facts, error)
@@ -76,7 +80,7 @@ func (m *Machine) LoadSpec(ctx context.Context, o schema.Options) (*spec.Spec, e
 // withSourceRuntimes adds to o how runtimes of bundle sources are found, and the
 // hooks of the evaluation of specs.
 func (m *Machine) withSourceRuntimes(o schema.Options) schema.Options {
-	o.Lent, o.Rehearse, o.Abort = m.sourceRuntimes(), m.RehearseCUE, m.Abort
+	o.Lent, o.Base, o.Rehearse, o.Abort = m.sourceRuntimes(), m.base, m.RehearseCUE, m.Abort
 	return o
 }
 

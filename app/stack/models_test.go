@@ -122,12 +122,12 @@ func TestAdvisePinNamesTheNextCommand(t *testing.T) {
 		"another error":             {errors.New("x"), ""},
 		"none":                      {nil, ""},
 	} {
-		got := stack.AdvisePin(c.err)
+		got := pin.Advise(c.err)
 		if !errors.Is(got, c.err) || !strings.Contains(advice.Of(got), c.want) || (advice.Of(got) == "") != (c.want == "") {
 			t.Errorf("%s: %v, advice %q", name, got, advice.Of(got))
 		}
 	}
-	if got := stack.AdvisePin(&pin.Error{Reason: pin.NotWritable, Err: errors.New("x")}); !strings.Contains(got.Error(), "run aisync lock in a copy") {
+	if got := pin.Advise(&pin.Error{Reason: pin.NotWritable, Err: errors.New("x")}); !strings.Contains(got.Error(), "run aisync lock in a copy") {
 		t.Error(got)
 	}
 }

@@ -30,15 +30,15 @@ func (v *View) packagesHost(r *pin.Resolver) (packages.Host, error) {
 		},
 		Pin: func(ctx context.Context, via, name, within string, pos spec.Position) (string, error, error) {
 			version, left, err := r.Package(ctx, via, name, within, pos)
-			return version, leftOutPackage(left), AdvisePin(err)
+			return version, leftOutPackage(left), pin.Advise(err)
 		},
 		PinArchive: func(ctx context.Context, name, version string, a packages.Archive, pos spec.Position) (packages.Archive, error, error) {
 			a, left, err := r.Archive(ctx, name, version, a, pos)
-			return a, leftOutPackage(left), AdvisePin(err)
+			return a, leftOutPackage(left), pin.Advise(err)
 		},
 		PinIntegrity: func(ctx context.Context, via, name, version string, pos spec.Position) (string, error, error) {
 			integrity, left, err := r.Integrity(ctx, via, name, version, pos)
-			return integrity, leftOutPackage(left), AdvisePin(err)
+			return integrity, leftOutPackage(left), pin.Advise(err)
 		},
 		Node: func(ctx context.Context) packages.Node {
 			if v.FactsFile != "" {

@@ -83,6 +83,8 @@ func (v *View) notify(e pin.Event) {
 		v.Notify("aisync: waiting for %s to say what it has of the models, %s at most", termtext.Safe(e.Name), pin.Patience)
 	case pin.FetchingSource:
 		v.Notify("fetching bundle source %s", termtext.Safe(e.Name))
+	case pin.FetchingBase:
+		v.Notify("fetching base %s", termtext.Safe(e.Name))
 	case pin.FetchingArchive:
 		v.Notify("fetching %s from %s: its sha256 is in no spec, so what comes is trusted and pinned", termtext.Safe(e.Name), termtext.Safe(e.From))
 	case pin.HeaderUnread:
@@ -105,7 +107,7 @@ func (v *View) pickModel(ctx context.Context, r *pin.Resolver, use spec.ModelUse
 	q, reason, err := r.Model(ctx, use, m)
 	from := v.Transfer.Source
 	if err != nil || from == "" || !slices.Contains(v.PullModels, use.ID) {
-		return q, reason, AdvisePin(err)
+		return q, reason, pin.Advise(err)
 	}
 	if len(q.Files) > 1 && sourceOf(from, "a") == sourceOf(from, "b") && !byDigest(from) {
 		return q, reason, SourceError(fmt.Sprintf("source %q: model %q has %d files; name their folder, with a slash at the end", termtext.Safe(from), use.ID, len(q.Files)))
@@ -142,7 +144,7 @@ func (v *View) takeResults(r *pin.Resolver) error {
 	}
 	var errs []error
 	for _, e := range advice.Split(err) {
-		errs = append(errs, AdvisePin(e))
+		errs = append(errs, pin.Advise(e))
 	}
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aisync.dev/aisync/app/effects"
+	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/internal/termtext"
 	"aisync.dev/aisync/reconcile"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -70,7 +71,10 @@ func holdAnd(ctx context.Context, m *Machine, sc Scope, l LockRequest, load func
 	if err != nil {
 		return nil, err
 	}
-	if err = load(s.View, ctx); err == nil {
+	if err = s.FetchBases(pin.Update{}); err == nil {
+		err = load(s.View, ctx)
+	}
+	if err == nil {
 		err = s.Recover(ctx)
 	}
 	if err != nil {

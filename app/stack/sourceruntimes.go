@@ -78,7 +78,7 @@ func (m *Machine) pinnedFolder(src spec.Source) (string, string, error) {
 		return "", "", err
 	}
 	dir, at, err := sourceCache(m.Places).Source(f, src)
-	return dir, at, AdvisePin(err)
+	return dir, at, pin.Advise(err)
 }
 
 // addSourceRuntimes adds to the catalog the runtimes of sources, which may have

@@ -187,6 +187,9 @@ func (v *View) Load(ctx context.Context) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
+	if err := v.takeBasePins(); err != nil {
+		return err
+	}
 	v.chooseVariants()
 	return v.chooseInstallers(outer)
 }

@@ -10,6 +10,7 @@ import (
 	"aisync.dev/aisync/cmd/aisync/internal/command/doctor"
 	"aisync.dev/aisync/cmd/aisync/internal/command/drift"
 	editcmd "aisync.dev/aisync/cmd/aisync/internal/command/edit"
+	fleetcmd "aisync.dev/aisync/cmd/aisync/internal/command/fleet"
 	hookcmd "aisync.dev/aisync/cmd/aisync/internal/command/hook"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 	mcpcmd "aisync.dev/aisync/cmd/aisync/internal/command/mcp"
@@ -33,7 +34,7 @@ func commands() []func(*cli.App) *cobra.Command {
 		models.Command, runtimes.Command, runtimes.ContextCommand, servicesCommand,
 		apply.LockCommand, updatecmd.OutdatedCommand, updatecmd.UpdateCommand, start.ValidateCommand, start.FactsCommand,
 		editcmd.AddCommand, editcmd.RemoveCommand, start.ImportCommand, editcmd.LintCommand, bundles.Command,
-		doctor.Command,
+		doctor.Command, fleetcmd.ReportCommand, fleetcmd.Command,
 		launchcmd.LaunchCommand, launchcmd.ACPCommand, launchcmd.DetectCommand, launchcmd.RosterCommand, sessioncmd.Command, message.Command, sessioncmd.WhoCommand,
 		message.LedgerCommand, hookcmd.Command, mcpcmd.Command, task.Command, runcmd.Command,
 		agentsCommand, docs.VersionCommand, docs.CompletionCommand, docs.GenerateCommand,

@@ -18,7 +18,7 @@ var groups = []struct{ title, names string }{
 	{"Spec", "init import add remove validate lint lock outdated update context runtimes bundles"},
 	{"Local models", "models services"},
 	{"Agents at work", "launch agents task run mcp"},
-	{"Housekeeping", "prune state show facts completion version"},
+	{"Housekeeping", "report fleet prune state show facts completion version"},
 }
 
 // agentsWork are the commands of aisync agents. Each also has its name alone.

@@ -27,7 +27,7 @@ var uses = []struct {
 }{
 	{line: "validate"}, {line: "plan"}, {line: "plan --take-over"}, {"plan --json --detailed-exitcode", "2"}, {line: "status"}, {line: "facts"}, {line: "version"}, {line: "completion bash"},
 	{line: "plan --scope project --out p.json"}, {"show p.json", "X"}, {"show mcp a.b/c", "7"}, {line: "show source rulesets"}, {"outdated", "X"}, {"update --dry-run", "X"}, {line: "apply --scope project --yes --trust --accept none"}, {line: "drift"}, {line: "drift --scope all --format sarif --fail-on drift"},
-	{line: "status --json"}, {"show p.json", "X"}, {"doctor", "X"}, {"doctor --deep", "X"}, {line: "lint ../rulesets"}, {line: "lint --format sarif"}, {line: "detect"}, {"detect --role", "X"},
+	{line: "status --json"}, {"show p.json", "X"}, {"doctor", "X"}, {"doctor --deep", "X"}, {line: "lint ../rulesets"}, {line: "lint --format sarif"}, {line: "report"}, {"fleet ..", "X"}, {line: "detect"}, {"detect --role", "X"},
 	{"roster", "X"}, {"roster --json", "X"}, {line: "who"}, {line: "session list"}, {line: "session start"}, {line: "session path"}, {"session id", "X"}, {"session gate", "X"},
 	{"session close", "X"}, {"session journal --file AGENTS.md --heading A doing", "X"}, {"session edit AGENTS.md --heading A --show", "X"}, {"session snapshot AGENTS.md", "X"}, {line: "session archive"},
 	{"message send velox.project hello", "1"}, {line: "message inbox"}, {"message read none", "1"}, {line: "message"}, {line: "ledger init --agent a"}, {line: "ledger status"}, {line: "hook SessionStart --runtime claude"}, {line: "hook pre-commit"}, {line: "mcp --runtime cursor"}, {line: "acp --runtime claude -- true"},

@@ -5,6 +5,7 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (e *MissingError) Error() string {
 
 // OfHost returns the source of a host's bundle.
 func OfHost(b spec.HostBundle, hostDir string) spec.Source {
-	return spec.Source{Name: b.Name, URL: b.Source, From: b.From, Dir: hostDir, Scope: b.Scope, Pick: b.Pick, Pos: b.Pos}
+	return spec.Source{Name: b.Name, URL: b.Source, From: b.From, Dir: cmp.Or(b.Dir, hostDir), Scope: b.Scope, Pick: b.Pick, Pos: b.Pos}
 }
 
 // Remote reports whether url must be fetched: a git or archive source.

@@ -3,6 +3,8 @@ package position
 
 import (
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,13 +25,14 @@ type place struct {
 // Index finds positions by path. It is made from syntax, not from values,
 // because a value unified from several files has no single position.
 type Index struct {
-	at  map[string]place
-	cwd string
+	at       map[string]place
+	patterns map[string][]string // by the path of a struct: the names that stand for its patterns
+	cwd      string
 }
 
 // New returns the index of files, whose names are shown from cwd.
 func New(files []*ast.File, cwd string) *Index {
-	p := &Index{at: map[string]place{}, cwd: cwd}
+	p := &Index{at: map[string]place{}, patterns: map[string][]string{}, cwd: cwd}
 	for _, f := range files {
 		p.put(nil, f.Pos(), f.Pos())
 		p.decls(nil, f.Decls)
@@ -67,6 +70,9 @@ func (p *Index) field(path []string, f *ast.Field) {
 		}
 	}
 	name, isIdent, err := ast.LabelName(label)
+	if list, ok := label.(*ast.ListLit); ok && len(list.Elts) == 1 {
+		name, isIdent, err = p.pattern(path, list.Elts[0]), false, nil
+	}
 	if err != nil || isIdent && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, "#")) {
 		return
 	}
@@ -95,14 +101,58 @@ func (p *Index) expr(path []string, e ast.Expr) {
 	}
 }
 
-// find returns the place of path, or of its nearest written parent.
-func (p *Index) find(path []string) place {
-	for n := len(path); n >= 0; n-- {
-		if at, ok := p.at[key(path[:n])]; ok {
-			return at
+// anyName begins the names that stand for patterns; a regular expression follows that
+// limits the pattern, if there is one.
+const anyName = "\x01"
+
+// pattern returns the name that stands for the fields of path that match e.
+func (p *Index) pattern(path []string, e ast.Expr) string {
+	if a, ok := e.(*ast.Alias); ok {
+		e = a.Expr
+	}
+	name := anyName
+	if u, ok := e.(*ast.UnaryExpr); ok && u.Op == token.MAT {
+		if lit, ok := u.X.(*ast.BasicLit); ok {
+			if re, err := strconv.Unquote(lit.Value); err == nil {
+				name += re
+			}
 		}
 	}
-	return place{}
+	if at := key(path); !slices.Contains(p.patterns[at], name) {
+		p.patterns[at] = append(p.patterns[at], name)
+	}
+	return name
+}
+
+// find returns the place of path, or of its nearest written parent. What a pattern
+// such as [string] says of a field counts as written, after what stands there by name.
+func (p *Index) find(path []string) place {
+	at, _ := p.deepest(nil, path)
+	return at
+}
+
+// deepest returns the place of the longest written part of at and rest, which at
+// begins, and its length; -1 if none is.
+func (p *Index) deepest(at, rest []string) (place, int) {
+	best, depth := place{}, -1
+	if here, ok := p.at[key(at)]; ok {
+		best, depth = here, len(at)
+	}
+	if len(rest) == 0 {
+		return best, depth
+	}
+	names := []string{rest[0]}
+	for _, name := range p.patterns[key(at)] {
+		if re, err := regexp.Compile(name[len(anyName):]); err == nil && re.MatchString(rest[0]) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if found, n := p.deepest(append(at[:len(at):len(at)], name), rest[1:]); n > depth {
+			best, depth = found, n
+		}
+	}
+	return best, depth
 }
 
 // Label returns the position of a field's name, Value that of what stands there;

@@ -32,6 +32,7 @@ type Spec struct {
 	Host    *Host    // nil when only a project was loaded
 	Project *Project // nil outside a project
 	Catalog Catalog  // only the person's entries; package catalog has the embedded ones
+	Limits  []Limits // the policies of the host's spec, of the bases that it extends, and of the project
 	Files   []string // every file read, absolute, sorted
 	Digest  string   // sha256:… over the names and bytes of Files
 }
@@ -40,8 +41,9 @@ type Spec struct {
 type Host struct {
 	Name     string
 	Pos      Position
-	Dir      string // absolute folder of the spec; relative sources start here
-	Builtin  bool   // the embedded default host, used without a spec
+	Dir      string   // absolute folder of the spec; relative sources start here
+	Builtin  bool     // the embedded default host, used without a spec
+	Bases    []Source // the specs that this one extends, the nearest first
 	Match    Match
 	GPUGiB   int64        // memory of a graphics unit that cannot be read; 0: unknown
 	Runtimes []RuntimeUse // sorted by ID
@@ -196,6 +198,7 @@ type HostBundle struct {
 	Parts  []string
 	Scope  string // as in Source
 	Pick   *Pick  // as in Source
+	Dir    string // folder where a relative Source starts, if a base names it; "": the host's
 	Pos    Position
 }
 
@@ -337,6 +340,7 @@ type Source struct {
 	Scope string // "applies-to": a rule's line "Applies to:" is its scope; "": its front matter is, or the source's manifest decides
 	Pick  *Pick  // what is taken of it; nil: all
 	Place string // folder of the nested spec that names it, for its own bundles; "": the project's
+	Base  bool   // it holds a spec that the host's extends, and all of its files count
 	Pos   Position
 }
 

@@ -28,6 +28,7 @@ type rehearsal struct {
 	HostDir, HostName, ProjectDir, Cwd string
 	Scope                              schema.Scope
 	Texts                              map[string][]byte
+	Bases                              map[string]string
 }
 
 // rehearse implements schema.Options.Rehearse: it loads o in another process.
@@ -36,7 +37,7 @@ func (a *App) rehearse(ctx context.Context, o schema.Options) error {
 	if err != nil {
 		return err
 	}
-	in, err := json.Marshal(rehearsal{o.HostDir, o.HostName, o.ProjectDir, o.Cwd, o.Scope, o.Texts})
+	in, err := json.Marshal(rehearsal{o.HostDir, o.HostName, o.ProjectDir, o.Cwd, o.Scope, o.Texts, o.Bases})
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func RehearseHere(in io.Reader, out io.Writer) int {
 		return ExitUsage
 	}
 	limit.Bound(2 * limit.Default.Memory)
-	o := schema.Options{HostDir: r.HostDir, HostName: r.HostName, ProjectDir: r.ProjectDir, Cwd: r.Cwd, Scope: r.Scope, Texts: r.Texts}
+	o := schema.Options{HostDir: r.HostDir, HostName: r.HostName, ProjectDir: r.ProjectDir, Cwd: r.Cwd, Scope: r.Scope, Texts: r.Texts, Bases: r.Bases}
 	o.NoHost = func(schema.Problem) {}
 	o.Abort = func(error) { os.Exit(ExitError) }
 	var costly *schema.CostlyError

@@ -35,14 +35,16 @@ func LockCommand(a *cli.App) *cobra.Command {
 		Use:   "lock [--update [ID...]]",
 		Short: "pin sources, models, packages and automatic choices to versions",
 		Long: `Resolves what the specs name to a fixed version and writes it to aisync.lock
-beside the spec: a git source to a commit and the digest of its files, a model
-to a commit, size and sha256, quant: "auto" to a quant, a package to a version.
-Existing pins stay. --update moves all of them, or those named, and shows what
-moved; for a bundle, how its files differ.
+beside the spec: a git source, and a base that the spec extends, to a commit and
+the digest of its files, a model to a commit, size and sha256, quant: "auto" to
+a quant, a package to a version. Existing pins stay. --update moves all of them,
+or those named, and shows what moved; for a bundle or a base, how its files
+differ.
 
-A source in a folder is read as it is. Of one that is a git checkout, the lock of
-a project keeps the commit that the project was last made from, so that an older
-checkout changes nothing. --update with its name goes back to it on purpose.
+A source in a folder is read as it is. Of one that is a git checkout, the lock
+of a project keeps the commit that the project was last made from, so that an
+older checkout changes nothing. --update with its name goes back to it on
+purpose.
 
 It writes aisync.lock, and fetches git and archive sources into the cache; with
 --dry-run it does the latter only, and shows what it would write.`,
@@ -79,21 +81,34 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	if err != nil {
 		return err
 	}
-	w, err := a.Held(ctx, s, f.LockTimeout, "aisync lock", stack.HoldLoaded)
+	w, err := a.Held(ctx, s, f.LockTimeout, "aisync lock", stack.Hold)
 	if err != nil {
 		return err
 	}
 	defer w.Release()
-	if err := w.Load(ctx); err != nil {
+	move := pin.Update{All: update && len(ids) == 0, IDs: ids}
+	if !update || s == stack.ScopeProject {
+		err = w.FetchBases(pin.Update{})
+	} else {
+		err = w.FetchBases(move)
+	}
+	if err != nil {
 		return err
+	}
+	if err := w.Load(ctx); err != nil {
+		return cli.InputHint(err)
 	}
 	if !f.DryRun {
 		if err := w.Recover(ctx); err != nil {
 			return err
 		}
 	}
+	bases, err := w.BasePins()
+	if err != nil {
+		return err
+	}
 	r := w.WritingResolver(pin.Lock)
-	r.Update = pin.Update{All: update && len(ids) == 0, IDs: ids}
+	r.Update = move
 	if err := w.Declare(ctx, r); err != nil {
 		return err
 	}
@@ -101,6 +116,8 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	if err != nil {
 		return err
 	}
+	res.Changes, res.Diffs = slices.Concat(bases.Changes, res.Changes), slices.Concat(bases.Diffs, res.Diffs)
+	res.Unmatched = slices.DeleteFunc(res.Unmatched, func(id string) bool { return s != stack.ScopeProject && !slices.Contains(bases.Unmatched, id) })
 	moved, known := w.FolderSources().Update(ctx, r.Update)
 	res.Changes = append(res.Changes, moved...)
 	res.Unmatched = slices.DeleteFunc(res.Unmatched, func(id string) bool { return slices.Contains(known, id) })

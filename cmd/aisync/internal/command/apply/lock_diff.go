@@ -10,7 +10,11 @@ import (
 
 // printSourceDiff shows how the files of a bundle source changed.
 func printSourceDiff(a *cli.App, d pin.Diff, mode cli.DiffMode) {
-	a.Printf("\n%s\n", a.Paint().Bold("Bundle source "+termtext.Safe(d.Source)))
+	what := "Bundle source "
+	if d.Kind == pin.KindBase {
+		what = "Base "
+	}
+	a.Printf("\n%s\n", a.Paint().Bold(what+termtext.Safe(d.Source)))
 	if d.Note != "" {
 		a.Printf("  %s\n", termtext.Safe(d.Note))
 	}

@@ -132,7 +132,7 @@ func find(ctx context.Context, v *stack.View, r *pin.Resolver, name string) (src
 		return src, spec.LocalPath(src.URL, src.Dir, v.Places.Physical(v.Places.Home)), "", nil
 	}
 	if dir, at, err = r.Source(ctx, src); err != nil {
-		return src, "", "", stack.AdvisePin(fmt.Errorf("source %s: %w", name, err))
+		return src, "", "", pin.Advise(fmt.Errorf("source %s: %w", name, err))
 	}
 	return src, dir, at, nil
 }

@@ -231,7 +231,7 @@ func (e *Editing) finishModels(ctx context.Context, k Kind, s *stack.Session, id
 			return errors.New("the host does not have the model")
 		}
 		if _, _, err := r.Model(ctx, use, m); err != nil {
-			return fmt.Errorf("nothing was written: model %q: %w", id, stack.AdvisePin(err))
+			return fmt.Errorf("nothing was written: model %q: %w", id, pin.Advise(err))
 		}
 	}
 	return e.finishPinned(ctx, k, s, r)

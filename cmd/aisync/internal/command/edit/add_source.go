@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"aisync.dev/aisync/app/bundlepolicy"
 	"aisync.dev/aisync/app/pin"
 	"aisync.dev/aisync/app/stack"
 	"aisync.dev/aisync/catalog"
@@ -20,6 +21,7 @@ import (
 	"aisync.dev/aisync/internal/bundle/yield"
 	"aisync.dev/aisync/internal/nearest"
 	"aisync.dev/aisync/schema/edit"
+	"aisync.dev/aisync/schema/policy"
 	"aisync.dev/aisync/schema/spec"
 )
 
@@ -71,19 +73,22 @@ func addSource(ctx context.Context, a *cli.App, f EditFlags, runtimes []string, 
 	sources := &bundle.Sources{Home: e.Places.Physical(e.Places.Home), Resolve: r.Source}
 	if w.from != "" {
 		if err := e.asListed(ctx, &w, sources); err != nil {
-			return stack.AdvisePin(err)
+			return pin.Advise(err)
 		}
+	}
+	if message, hint := policy.Source(e.spec.Limits, w.url); message != "" {
+		return advice.New(errors.New("nothing was written: "+message), hint)
 	}
 	name, err := e.putSource(ctx, w, sources)
 	if err != nil {
-		return stack.AdvisePin(err)
+		return pin.Advise(err)
 	}
 	if _, err := e.Check(ctx, k); err != nil {
 		return err
 	}
 	y := e.only(name, e.after, sources)
 	y.Unwritten = true
-	if err := yield.Check(ctx, y); err != nil {
+	if err := errors.Join(yield.Check(ctx, y), bundlepolicy.Check(ctx, e.after.Limits, y)); err != nil {
 		return fmt.Errorf("nothing was written: %w", err)
 	}
 	return e.finishPinned(ctx, k, s, r)

@@ -145,6 +145,9 @@ func (e *Editing) read(root []string) error {
 		if inProject := e.spec.Project != nil && path == e.spec.Project.File; inProject != (e.Scope == stack.ScopeProject) {
 			continue
 		}
+		if e.Scope == stack.ScopeHost && filepath.Dir(path) != filepath.Clean(e.Places.Config) {
+			continue // of a base
+		}
 		text, err := regular.Read(path, regular.MaxSpec)
 		if err != nil {
 			return fmt.Errorf("read spec: %w", err)

@@ -138,7 +138,7 @@ func chooseToFit(ctx context.Context, w *stack.View, r *pin.Resolver, id string)
 			return advice.New(fmt.Errorf("the catalog has no model %q", use.ID), "describe it under catalog in the host's spec")
 		}
 		if _, _, err := r.Model(ctx, use, m); err != nil {
-			return fmt.Errorf("model %q: %w", use.ID, stack.AdvisePin(err))
+			return fmt.Errorf("model %q: %w", use.ID, pin.Advise(err))
 		}
 		if id == "" || id == use.ID {
 			r.Measure(ctx, use.ID)

@@ -175,6 +175,10 @@ func (s *initializer) unfit(ctx context.Context) {
 	if err == nil {
 		return
 	}
+	if errors.Is(err, pin.ErrNotFetched) {
+		s.next = "next: aisync lock, which fetches what the spec extends; then: aisync plan"
+		return
+	}
 	s.next = "it cannot be used here as it is: " + termtext.OneLine(err.Error())
 	if next := advice.Of(err); next != "" && !strings.Contains(s.next, next) {
 		s.next += "; " + next

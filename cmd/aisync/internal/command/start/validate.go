@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"aisync.dev/aisync/app/bundlepolicy"
 	"aisync.dev/aisync/app/literals"
 	"aisync.dev/aisync/catalog"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
@@ -66,7 +67,8 @@ Exit code 0: the specs are valid; 1: they are not.`,
 			s, err := a.Machine(p).LoadSpec(cmd.Context(), o)
 			v.Valid = err == nil
 			if err == nil {
-				err = yield.Check(cmd.Context(), yield.Spec{Host: s.Host, Project: s.Project, Runtimes: catalog.With(s.Catalog).Runtimes(), Sources: a.Machine(p).OwnSources(), Fault: true})
+				y := yield.Spec{Host: s.Host, Project: s.Project, Runtimes: catalog.With(s.Catalog).Runtimes(), Sources: a.Machine(p).OwnSources(), Fault: true}
+				err = errors.Join(yield.Check(cmd.Context(), y), bundlepolicy.Check(cmd.Context(), s.Limits, y))
 				v.Valid = err == nil
 			}
 			if err == nil {

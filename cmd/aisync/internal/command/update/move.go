@@ -63,13 +63,16 @@ type finder struct {
 func (f *finder) find(ctx context.Context, p *newer.Pinned) (*move, error) {
 	var m *move
 	var err error
-	if p.Kind == newer.KindServer {
+	switch p.Kind {
+	case newer.KindServer:
 		m, err = f.server(ctx, p)
-	} else {
+	case newer.KindBase:
+		m, err = f.base(ctx, p)
+	default:
 		m, err = f.source(ctx, p)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s of the %s's spec stays as it is: %w", p.Kind, p.Name, p.Scope, stack.AdvisePin(err))
+		return nil, fmt.Errorf("%s %s of the %s's spec stays as it is: %w", p.Kind, p.Name, p.Scope, pin.Advise(err))
 	}
 	return m, nil
 }
@@ -171,7 +174,7 @@ func (m *move) take(r *pin.Resolver, name string) error {
 	}
 	for f, pins := range res.Pins {
 		for _, x := range pins {
-			if x.Kind == "bundle" && x.Name == name {
+			if (x.Kind == pin.KindBundle || x.Kind == pin.KindBase) && x.Name == name {
 				m.lock, m.pin = f, x
 			}
 		}

@@ -51,7 +51,7 @@ a git repository does not. It writes nothing; aisync update moves the pins.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return outdated(cmd.Context(), a, scope, registry, detailed, args)
 		},
-		ValidArgsFunction: completePinned(a, newer.KindSource, newer.KindServer),
+		ValidArgsFunction: completePinned(a, newer.KindSource, newer.KindServer, newer.KindBase),
 	}
 	cli.ScopeFlag(&scope, cmd)
 	edit.RegisterRegistry(cmd, &registry)
@@ -135,7 +135,7 @@ func specRow(ctx context.Context, a *cli.App, w *stack.View) (*newer.Row, error)
 
 // ask returns the row of p.
 func ask(ctx context.Context, a *cli.App, w *stack.View, asker *newer.Asker, p *newer.Pinned, address string) *newer.Row {
-	if p.Kind == newer.KindSource {
+	if p.Kind != newer.KindServer {
 		return asker.Source(ctx, p)
 	}
 	registry, err := registryFor(a, w, p, address)

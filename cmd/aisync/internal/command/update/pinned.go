@@ -50,6 +50,9 @@ func pinnedOf(w *stack.View, names []string) ([]*newer.Pinned, error) {
 	var known []string
 	for _, p := range all {
 		known = append(known, p.Name)
+		if p.Kind == newer.KindBase {
+			known = append(known, p.Kind)
+		}
 	}
 	var out []*newer.Pinned
 	for _, name := range names {
@@ -58,7 +61,7 @@ func pinnedOf(w *stack.View, names []string) ([]*newer.Pinned, error) {
 		}
 	}
 	for _, p := range all {
-		if slices.Contains(names, p.Name) {
+		if slices.Contains(names, p.Name) || p.Kind == newer.KindBase && slices.Contains(names, p.Kind) {
 			out = append(out, p)
 		}
 	}

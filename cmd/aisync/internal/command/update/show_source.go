@@ -110,7 +110,7 @@ func showSource(ctx context.Context, a *cli.App, scope stack.Scope, name string)
 		}
 		s, err := shown(ctx, w, p)
 		if err != nil {
-			return stack.AdvisePin(err)
+			return pin.Advise(err)
 		}
 		doc.Sources = append(doc.Sources, s)
 	}

@@ -270,11 +270,7 @@ func (w *follower) unusable(err error, dir string, up clone.Upstream) error {
 func (w *follower) look(ctx context.Context, dir string, m *specMove) error {
 	next := *w.machine
 	next.Places.Config = dir
-	after, err := stack.Look(ctx, &next, stack.ScopeHost)
-	if err != nil {
-		return err
-	}
-	session, err := stack.DryRun(after)
+	after, session, err := stack.Rehearsal(ctx, &next, stack.ScopeHost)
 	if err != nil {
 		return err
 	}

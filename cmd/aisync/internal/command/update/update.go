@@ -57,12 +57,13 @@ changed the same lines, or the spec would be invalid, the spec stays as it is.
 Edits that are not committed are kept; to commit them is yours. --push sends the
 commits made here.
 
-Then it fetches what is newer than the pins of bundle sources, skills, plugins and
-MCP servers, shows how it differs, and asks for each of them: item by item the
-texts, what programs would run or call because of it, and text that attacks the
-agent that reads it. At a yes it moves the pin in aisync.lock and, of a plugin that
-its marketplace pins elsewhere and of an MCP server, the address or version in the
-spec. With NAME it looks at these alone, with --spec at the spec alone.
+Then it fetches what is newer than the pins of what the spec extends, of bundle
+sources, skills, plugins and MCP servers, shows how it differs, and asks for
+each of them: item by item the texts, what programs would run or call because of
+it, and text that attacks the agent that reads it. At a yes it moves the pin in
+aisync.lock and, of a plugin that its marketplace pins elsewhere and of an MCP
+server, the address or version in the spec. With NAME it looks at these alone,
+with --spec at the spec alone.
 
 At the end it shows the plan; aisync apply makes the changes.
 
@@ -79,7 +80,7 @@ apply. What fails or is refused stays as it is; the others are moved.`,
 			}
 			return update(cmd.Context(), a, f, args)
 		},
-		ValidArgsFunction: completePinned(a, newer.KindSource, newer.KindServer),
+		ValidArgsFunction: completePinned(a, newer.KindSource, newer.KindServer, newer.KindBase),
 	}
 	cli.ScopeFlag(&f.scope, cmd)
 	edit.RegisterRegistry(cmd, &f.registry)

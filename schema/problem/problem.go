@@ -1,4 +1,6 @@
-package schema
+// Package problem holds the errors of specs, with their places, as their author reads
+// them. Call Errors.Sorted.
+package problem
 
 import (
 	"cmp"
@@ -19,7 +21,7 @@ type Problem struct {
 	Message string
 	Hint    string // what to do, or what was probably meant
 
-	noHost bool
+	NoHost bool // specs exist, but none of their hosts is this machine
 }
 
 // ErrNoHost is a Problem where specs exist, but none of their hosts is this
@@ -27,7 +29,7 @@ type Problem struct {
 var ErrNoHost = errors.New("no host is this machine")
 
 // Is implements errors.Is for ErrNoHost.
-func (p Problem) Is(target error) bool { return target == ErrNoHost && p.noHost }
+func (p Problem) Is(target error) bool { return target == ErrNoHost && p.NoHost }
 
 // Error returns "file:line:col: path: message; hint", without empty parts.
 func (p Problem) Error() string {
@@ -66,8 +68,8 @@ func (e Errors) Unwrap() []error {
 	return errs
 }
 
-// sorted returns e in order, without duplicates; nil if it is empty.
-func (e Errors) sorted() error {
+// Sorted returns e in order, without duplicates; nil if it is empty.
+func (e Errors) Sorted() error {
 	if len(e) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"aisync.dev/aisync/app/stack/gate"
 	"aisync.dev/aisync/internal/environ"
 	"aisync.dev/aisync/internal/gitrepo"
 	"aisync.dev/aisync/reconcile/fsys"
@@ -19,11 +20,11 @@ import (
 // It runs git as internal/gitrepo does.
 type Runner struct {
 	Env  environ.Env
-	Gate Gate
+	Gate gate.Gate
 }
 
 // Runner returns what runs programs for m.
-func (m *Machine) Runner() Runner { return Runner{m.Env, Gate(m.Places.Hook)} }
+func (m *Machine) Runner() Runner { return Runner{m.Env, gate.Gate(m.Places.Hook)} }
 
 // Run implements reconcile.Runner.
 func (r Runner) Run(ctx context.Context, dir string, argv ...string) ([]byte, error) {
@@ -37,7 +38,7 @@ func (r Runner) Has(program string) bool {
 }
 
 func (r Runner) feed(ctx context.Context, dir string, stdin []byte, argv ...string) ([]byte, error) {
-	if err := r.Gate.ask("run", argv...); err != nil {
+	if err := r.Gate.Ask("run", argv...); err != nil {
 		return nil, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -82,4 +83,13 @@ func (r Runner) ignored(ctx context.Context, project string, paths []fsys.Logica
 		}
 	}
 	return ignored
+}
+
+// catchPanics returns f for a goroutine: a panic becomes an error, instead of
+// ending the program with Go's exit code 2, which means drift.
+func catchPanics(f func() error) func() error {
+	return func() (err error) {
+		defer fsys.Caught(&err)
+		return f()
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"aisync.dev/aisync/adapter"
 	"aisync.dev/aisync/app/pin"
+	"aisync.dev/aisync/app/stack/gate"
 	"aisync.dev/aisync/app/stack/place"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/hosts/facts"
@@ -71,7 +72,7 @@ func (m *Machine) serviceManager() (ServiceManager, error) {
 	}
 	s.journal = control.Journaled()
 	s.open = func(by control.Kind, system bool) control.Controller {
-		return gatedController{control.New(by, m.controlOptions(by, system, s.journal)), Gate(m.Places.Hook)}
+		return gate.Controlled(control.New(by, m.controlOptions(by, system, s.journal)), gate.Gate(m.Places.Hook))
 	}
 	return s, nil
 }

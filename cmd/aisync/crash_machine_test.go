@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/gate"
 	"aisync.dev/aisync/internal/crash"
 	"aisync.dev/aisync/internal/fetch/hubtest"
 )
@@ -254,10 +254,10 @@ func (m *crashMachine) here(fault crash.Fault, args ...string) (int, string) {
 	if m.serving || fault.How.Kills() {
 		return m.run(fault, args...)
 	}
-	var hook stack.Gate
+	var hook gate.Gate
 	if fault != (crash.Fault{}) {
 		fault.Dir = m.dir
-		hook = stack.Gate(fault.Hook())
+		hook = gate.Gate(fault.Hook())
 	}
 	var out, said bytes.Buffer
 	code := execute(hook, append(append([]string{"aisync"}, m.args...), args...), strings.NewReader(""), &out, &said, m.env)

@@ -16,7 +16,7 @@ import (
 	"aisync.dev/aisync/agents/sandbox"
 	"aisync.dev/aisync/agents/witness"
 	"aisync.dev/aisync/agents/worker"
-	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/gate"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	launchcmd "aisync.dev/aisync/cmd/aisync/internal/command/launch"
 	"aisync.dev/aisync/cmd/aisync/internal/command/message"
@@ -33,7 +33,7 @@ func main() { os.Exit(runProcess(nil)) }
 
 // runProcess runs the program with the arguments, streams and environment of this
 // process, and tunes its garbage collector.
-func runProcess(g stack.Gate) int {
+func runProcess(g gate.Gate) int {
 	// Most commands end before the heap reaches 16 MB. The default (100) collects
 	// from 4 MB on, which costs a tenth of their time.
 	debug.SetGCPercent(400)
@@ -43,7 +43,7 @@ func runProcess(g stack.Gate) int {
 // execute runs one invocation and returns its exit code. argv begins with the name
 // that the program was called by. Beyond its arguments it uses the working folder,
 // the signals and the file system of the process.
-func execute(g stack.Gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
+func execute(g gate.Gate, argv []string, stdin io.Reader, stdout, stderr io.Writer, variables []string) (code int) {
 	if netjail.IsInside(argv) {
 		return netjail.Main(argv)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
-	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/gate"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/crash"
@@ -65,7 +65,7 @@ func breakable() {
 		os.Exit(125)
 	}
 	_ = os.Unsetenv(crash.Variable)
-	os.Exit(runProcess(stack.Gate(hook)))
+	os.Exit(runProcess(gate.Gate(hook)))
 }
 
 // failing runs a program whose system calls of one name all fail: failing CALL

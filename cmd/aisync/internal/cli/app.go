@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"aisync.dev/aisync/app/stack"
+	"aisync.dev/aisync/app/stack/gate"
 	"aisync.dev/aisync/internal/environ"
 )
 
@@ -24,7 +24,7 @@ type App struct {
 	Args     []string // including those of AISYNC_CLI_ARGS; for the log
 	Flags    Globals
 	logs     *logFile
-	Gate     stack.Gate
+	Gate     gate.Gate
 
 	ForeignProject bool // allow a project of another user: the command is read-only and --project was typed
 	NoHome         bool // the command looks at a project alone and needs no home folder

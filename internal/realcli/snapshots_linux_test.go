@@ -127,7 +127,7 @@ func wellNamed(t *testing.T, folder string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return regexp.MustCompile(`(?m)^name:\s*["']?`+regexp.QuoteMeta(filepath.Base(folder))+`["']?\s*$`).Match(text)
+	return regexp.MustCompile(`(?m)^name:\s*["']?` + regexp.QuoteMeta(filepath.Base(folder)) + `["']?\s*$`).Match(text)
 }
 
 // description is where the text of a description begins in front matter.

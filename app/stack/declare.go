@@ -80,7 +80,8 @@ func (v *View) Declare(ctx context.Context, r *pin.Resolver) error {
 	if err := errors.Join(g.Wait(), projectErr); err != nil {
 		return err
 	}
-	if err := errors.Join(yield.Check(ctx, yields), bundlepolicy.Check(ctx, v.Spec.Limits, yields)); err != nil {
+	if err := errors.Join(yield.Check(ctx, yields), bundlepolicy.Check(ctx, v.Spec.Limits, yields),
+		bundlepolicy.Settings(v.Spec.Limits, yields.Host, yields.Project, v.Catalog.Runtimes())); err != nil {
 		return err
 	}
 	v.Declared.Add(host)

@@ -1,0 +1,150 @@
+package bundlepolicy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"aisync.dev/aisync/internal/merge"
+	"aisync.dev/aisync/schema/policy"
+	"aisync.dev/aisync/schema/problem"
+	"aisync.dev/aisync/schema/spec"
+)
+
+// Settings returns an error for each MCP server in the settings of specs that limits
+// forbid, and for hooks in the settings of a project where the policy of the host limits
+// hooks. runtimes say where programs have them. Both specs may be nil.
+func Settings(limits []spec.Limits, h *spec.Host, p *spec.Project, runtimes []spec.Runtime) error {
+	if len(limits) == 0 {
+		return nil
+	}
+	var errs []error
+	each := func(list []spec.Settings, path string, scope func(*spec.Runtime) *spec.Scope, check func(found setting)) {
+		for _, s := range list {
+			i := slices.IndexFunc(runtimes, func(rt spec.Runtime) bool { return rt.ID == s.Runtime })
+			var doc any
+			if i < 0 || json.Unmarshal(s.JSON, &doc) != nil {
+				continue // whoever declares them says so
+			}
+			check(setting{s, path + ".settings." + s.Runtime, doc, scope(&runtimes[i])})
+		}
+	}
+	if h != nil {
+		of := policy.OfHost(limits)
+		each(h.Settings, "hosts."+h.Name, func(rt *spec.Runtime) *spec.Scope { return &rt.User }, func(s setting) {
+			errs = append(errs, s.servers(of)...)
+		})
+	}
+	for _, one := range []*spec.Project{p, local(p)} {
+		if one == nil {
+			continue
+		}
+		each(one.Settings, "project", func(rt *spec.Runtime) *spec.Scope { return &rt.Project }, func(s setting) {
+			errs = append(errs, s.servers(limits)...)
+			errs = append(errs, s.hooks(policy.OfHost(limits)))
+		})
+	}
+	return errors.Join(errs...)
+}
+
+func local(p *spec.Project) *spec.Project {
+	if p == nil {
+		return nil
+	}
+	return p.Local
+}
+
+// setting is what a spec sets of one program.
+type setting struct {
+	spec.Settings
+	path  string
+	doc   any
+	scope *spec.Scope
+}
+
+// at returns the value at a pointer, nil where there is none.
+func (s setting) at(pointer string) any {
+	v := s.doc
+	for _, key := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	return v
+}
+
+// problem is an error at the line of a pointer, or of the nearest above it.
+func (s setting) problem(pointer, message, hint string) error {
+	pos := s.Pos
+	for at := pointer; at != ""; at = at[:strings.LastIndexByte(at, '/')] {
+		if there, ok := s.Leaves[at]; ok {
+			pos = there
+			break
+		}
+	}
+	return problem.Problem{Pos: pos, Path: s.path, Message: message, Hint: hint}
+}
+
+// servers returns an error for each MCP server that limits forbid.
+func (s setting) servers(limits []spec.Limits) (errs []error) {
+	f := s.scope.MCP
+	if f == nil || s.scope.Settings == nil || f.Path != s.scope.Settings.Path {
+		return nil
+	}
+	all, _ := s.at(f.Pointer).(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if message, hint := policy.Server(limits, server(name, all[name])); message != "" {
+			errs = append(errs, s.problem(f.Pointer+merge.Pointer(name), message, hint))
+		}
+	}
+	return errs
+}
+
+// server is a server as a program has it.
+func server(name string, v any) spec.MCPServer {
+	out := spec.MCPServer{Name: name}
+	fields, _ := v.(map[string]any)
+	words := func(v any) (list []string) {
+		switch v := v.(type) {
+		case string:
+			list = []string{v}
+		case []any:
+			for _, x := range v {
+				list = append(list, fmt.Sprint(x))
+			}
+		}
+		return list
+	}
+	if line := append(words(fields["command"]), words(fields["args"])...); len(line) > 0 {
+		out.Command, out.Args = line[0], line[1:]
+	}
+	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
+		if text, ok := fields[key].(string); ok {
+			out.URL = text
+		}
+	}
+	return out
+}
+
+// hooks returns an error if the settings have hooks and limits name the sources whose
+// hooks count: a project is none of them.
+func (s setting) hooks(limits []spec.Limits) error {
+	var pointers []string
+	if f := s.scope.Settings; f != nil && f.Hooks != "" {
+		pointers = append(pointers, f.Hooks)
+	}
+	if e := s.scope.Events; e != nil && s.scope.Settings != nil && e.Path == s.scope.Settings.Path {
+		pointers = append(pointers, e.Pointer)
+	}
+	for _, pointer := range pointers {
+		if found, _ := s.at(pointer).(map[string]any); len(found) == 0 {
+			continue
+		}
+		if message, _ := policy.Hooks(limits, "a hook in the project's settings of "+s.Runtime, ""); message != "" {
+			return s.problem(pointer, message, "take it out; a hook of a bundle can be allowed by the bundle's source")
+		}
+	}
+	return nil
+}

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	reports "aisync.dev/aisync/app/fleet"
 	"aisync.dev/aisync/cmd/aisync/internal/cli"
 	"aisync.dev/aisync/hosts"
 	"aisync.dev/aisync/internal/environ"
@@ -175,6 +177,7 @@ func TestReportsContainNoControlCharacters(t *testing.T) {
 				}
 				w.ledger(t, try)
 				w.work(t, try)
+				w.fleet(t, try)
 			}
 			if said < 100 {
 				t.Errorf("only %d bytes were said", said)
@@ -190,6 +193,7 @@ func TestReportsContainNoControlCharacters(t *testing.T) {
 // quiet are read-only commands that show nothing which others have said.
 var quiet = map[string]string{
 	"aisync completion":   "the program's own words",
+	"aisync bundles":      "help",
 	"aisync run":          "help",
 	"aisync run worker":   "help",
 	"aisync models serve": "stays, and what it says goes to those who ask it",
@@ -206,6 +210,28 @@ func everyReaderIsAmong(t *testing.T, c *cobra.Command, shown map[string]bool) {
 	}
 	for _, sub := range c.Commands() {
 		everyReaderIsAmong(t, sub, shown)
+	}
+}
+
+// fleet has machines report bad words, and shows them.
+func (w hostileWorld) fleet(t *testing.T, try func(...string)) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "reports")
+	must(t, os.MkdirAll(dir, 0o755))
+	word := "x" + evil
+	r := reports.Report{
+		FormatVersion: reports.Version, Kind: reports.Kind, Hostname: word, Host: word, Made: time.Now(), Aisync: reports.Program{Version: word, OS: word, Arch: word},
+		Spec: reports.Spec{Error: word, Digest: word, Commit: word, Date: word}, Bases: []reports.Base{{Name: word, Pin: word}},
+		Runtimes: []reports.Runtime{{ID: word, Version: word, State: reports.Outside, Wanted: word, Why: word}, {ID: word, State: word}},
+		Pins:     []reports.Pin{{Kind: word, Name: word, At: word}}, Drift: reports.Drift{Addresses: []string{word}},
+	}
+	text, err := json.Marshal(r)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "a.json"), text, 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, "b.json"), []byte(evil), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, strings.ReplaceAll(evil, "/", "")+".json"), text[:len(text)/2], 0o644))
+	for _, args := range [][]string{{"report"}, {"fleet", dir}, {"fleet", evil}} {
+		try(args...)
 	}
 }
 

@@ -121,12 +121,12 @@ func printRows(a *cli.App, rows []fleet.Row) {
 			state = strings.Join(list, "; ")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", termtext.Safe(r.Name()), orDash(r.Aisync), report, orDash(short(r.Spec)),
-			orDash(strings.Join(bases, ",")), number(r.Drift+r.Pending+r.Unknown), number(r.Failures), termtext.OneLine(state))
+			orDash(strings.Join(bases, ",")), number(r.Drift+r.Pending+r.Unknown), number(r.Failures), termtext.Safe(termtext.OneLine(state)))
 	}
 	_ = t.Flush() // a closed output is reported at the end
 }
 
-func orDash(text string) string { return termtext.OneLine(cmp.Or(text, "-")) }
+func orDash(text string) string { return termtext.Safe(cmp.Or(text, "-")) }
 
 func short(id string) string {
 	id = strings.TrimPrefix(id, "sha256:")

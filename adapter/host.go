@@ -77,11 +77,11 @@ func (h *Host) places(b *builder) []place {
 		rt, ok := b.lookup(use.ID, use.Pos, h.Runtimes)
 		switch {
 		case !ok:
-		case use.Install == nil && !h.There(h.command(&use, &rt)) && h.made(&rt.User):
-			b.note(true, from(use.Pos), "%s was here and is not found now (no program %s in PATH); what was made for it is kept: look at PATH, or take it out of the spec", use.ID, h.command(&use, &rt))
-			places = append(places, place{rt, rt.User, from(use.Pos), nil})
-		case use.Install == nil && !h.There(h.command(&use, &rt)):
+		case use.Install == nil && !h.There(h.command(&use, &rt)) && !h.made(&rt.User):
 			b.note(false, from(use.Pos), "%s is not installed (no program %s in PATH), so nothing is written for it; add install: {via: …} to install it", use.ID, h.command(&use, &rt))
+		case use.Install == nil && !h.There(h.command(&use, &rt)):
+			b.note(true, from(use.Pos), "%s was here and is not found now (no program %s in PATH); what was made for it is kept: look at PATH, or take it out of the spec", use.ID, h.command(&use, &rt))
+			fallthrough
 		default:
 			places = append(places, place{rt, rt.User, from(use.Pos), nil})
 		}

@@ -156,18 +156,8 @@ func (b *builder) ownSettings(places []place, settings []spec.Settings, named fu
 			b.note(true, from(s.Pos), "settings of %s are not used: %s", s.Runtime, why)
 			continue
 		}
-		b.fragment(places[i], s.JSON, "", "this spec", func(key string) []reconcile.Position { return from(positionOf(s, key)) })
+		b.fragment(places[i], s.JSON, "", "this spec", func(key string) []reconcile.Position { return from(s.At(key)) })
 	}
-}
-
-// positionOf is the line of key, or of the nearest key above it.
-func positionOf(s spec.Settings, key string) spec.Position {
-	for ptr, _, _ := strings.Cut(key, "#"); ptr != ""; ptr = ptr[:strings.LastIndexByte(ptr, '/')] {
-		if pos, ok := s.Leaves[ptr]; ok {
-			return pos
-		}
-	}
-	return s.Pos
 }
 
 // reference sets one leaf that an adapter asks for.

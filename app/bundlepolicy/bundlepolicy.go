@@ -1,6 +1,6 @@
 // Package bundlepolicy finds what bundles bring that the policies of specs forbid: hooks,
-// git hooks and MCP servers. It reads sources that are on this machine and writes
-// nothing. Call Check.
+// git hooks and MCP servers; and what settings bring. It reads sources that are on this
+// machine and writes nothing. Call Check and Settings.
 package bundlepolicy
 
 import (
@@ -29,15 +29,10 @@ func Check(ctx context.Context, limits []spec.Limits, y yield.Spec) error {
 			errs = append(errs, source(ctx, policy.OfHost(limits), of, bundle.OfHost(b, h.Dir), "hosts."+h.Name+".bundles."+b.Name))
 		}
 	}
-	if p := y.Project; p != nil {
-		for _, one := range []*spec.Project{p, p.Local} {
-			if one == nil {
-				continue
-			}
-			of := yield.Spec{Project: one, Runtimes: y.Runtimes, Sources: y.Sources}
-			for _, s := range one.Sources {
-				errs = append(errs, source(ctx, limits, of, s, "project.sources."+s.Name))
-			}
+	for _, one := range y.Project.Layers() {
+		of := yield.Spec{Project: one, Runtimes: y.Runtimes, Sources: y.Sources}
+		for _, s := range one.Sources {
+			errs = append(errs, source(ctx, limits, of, s, "project.sources."+s.Name))
 		}
 	}
 	return errors.Join(errs...)

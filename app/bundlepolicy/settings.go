@@ -38,23 +38,13 @@ func Settings(limits []spec.Limits, h *spec.Host, p *spec.Project, runtimes []sp
 			errs = append(errs, s.servers(of)...)
 		})
 	}
-	for _, one := range []*spec.Project{p, local(p)} {
-		if one == nil {
-			continue
-		}
+	for _, one := range p.Layers() {
 		each(one.Settings, "project", func(rt *spec.Runtime) *spec.Scope { return &rt.Project }, func(s setting) {
 			errs = append(errs, s.servers(limits)...)
 			errs = append(errs, s.hooks(policy.OfHost(limits)))
 		})
 	}
 	return errors.Join(errs...)
-}
-
-func local(p *spec.Project) *spec.Project {
-	if p == nil {
-		return nil
-	}
-	return p.Local
 }
 
 // setting is what a spec sets of one program.
@@ -75,16 +65,9 @@ func (s setting) at(pointer string) any {
 	return v
 }
 
-// problem is an error at the line of a pointer, or of the nearest above it.
+// problem is an error at the line of a pointer.
 func (s setting) problem(pointer, message, hint string) error {
-	pos := s.Pos
-	for at := pointer; at != ""; at = at[:strings.LastIndexByte(at, '/')] {
-		if there, ok := s.Leaves[at]; ok {
-			pos = there
-			break
-		}
-	}
-	return problem.Problem{Pos: pos, Path: s.path, Message: message, Hint: hint}
+	return problem.Problem{Pos: s.At(pointer), Path: s.path, Message: message, Hint: hint}
 }
 
 // servers returns an error for each MCP server that limits forbid.
@@ -95,35 +78,39 @@ func (s setting) servers(limits []spec.Limits) (errs []error) {
 	}
 	all, _ := s.at(f.Pointer).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if message, hint := policy.Server(limits, server(name, all[name])); message != "" {
-			errs = append(errs, s.problem(f.Pointer+merge.Pointer(name), message, hint))
+		for _, one := range servers(name, all[name]) {
+			if message, hint := policy.Server(limits, one); message != "" {
+				errs = append(errs, s.problem(f.Pointer+merge.Pointer(name), message, hint))
+			}
 		}
 	}
 	return errs
 }
 
-// server is a server as a program has it.
-func server(name string, v any) spec.MCPServer {
-	out := spec.MCPServer{Name: name}
+// servers are what a program can take a server for: its command line, which is started
+// whatever else is there, and each of its addresses. One of which nothing is known runs
+// nothing that a policy allows.
+func servers(name string, v any) []spec.MCPServer {
 	fields, _ := v.(map[string]any)
-	words := func(v any) (list []string) {
-		switch v := v.(type) {
+	var line []string
+	for _, key := range []string{"command", "cmd", "args"} {
+		switch v := fields[key].(type) {
 		case string:
-			list = []string{v}
+			line = append(line, v)
 		case []any:
 			for _, x := range v {
-				list = append(list, fmt.Sprint(x))
+				line = append(line, fmt.Sprint(x))
 			}
 		}
-		return list
 	}
-	if line := append(words(fields["command"]), words(fields["args"])...); len(line) > 0 {
-		out.Command, out.Args = line[0], line[1:]
-	}
-	for _, key := range []string{"url", "httpUrl", "serverUrl"} {
+	var out []spec.MCPServer
+	for _, key := range []string{"url", "httpUrl", "serverUrl", "uri"} {
 		if text, ok := fields[key].(string); ok {
-			out.URL = text
+			out = append(out, spec.MCPServer{Name: name, URL: text})
 		}
+	}
+	if len(line) > 0 || len(out) == 0 {
+		out = append(out, spec.MCPServer{Name: name, Command: strings.Join(line[:min(1, len(line))], ""), Args: line[min(1, len(line)):]})
 	}
 	return out
 }

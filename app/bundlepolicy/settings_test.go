@@ -47,16 +47,20 @@ func TestSettingsAreHeldToPolicies(t *testing.T) {
 		local   []spec.Settings
 		says    string // "": nothing
 	}{
-		"a server of a host":                        {limits: base(acme, nil), host: settings("gemini", evil), says: `aisync.cue:9:3: hosts.h.settings.gemini: server "evil", which runs sh -c true, is not allowed: the policy of base acme (base.cue:3:4) allows npx`},
-		"a server of a project, by its address":     {limits: base(acme, nil), project: settings("gemini", evilURL), says: `project.settings.gemini: server "evil", which is at https://evil.example/mcp, is not allowed`},
-		"a command that is a list":                  {limits: base(acme, nil), project: settings("opencode", evilList), says: `server "evil", which runs sh -c true, is not allowed`},
-		"a server of the person's layer":            {limits: base(acme, nil), local: settings("gemini", evil), says: "is not allowed"},
-		"hooks of a project":                        {limits: base(nil, []string{"acme/"}), project: settings("claude", withHooks), says: "aisync.cue:10:3: project.settings.claude: a hook in the project's settings of claude is not allowed: the policy of base acme (base.cue:3:4) allows acme/; take it out; a hook of a bundle"},
-		"hooks of a project, where none are wanted": {limits: base(nil, []string{}), project: settings("claude", withHooks), says: "allows no hooks of bundles"},
-		"hooks of the host's own spec":              {limits: base(nil, []string{}), host: settings("claude", withHooks)},
-		"hooks that the project's own policy has":   {limits: []spec.Limits{limits(policy.Project, nil, []string{"acme/"})}, project: settings("claude", withHooks)},
-		"other settings":                            {limits: base(acme, []string{}), project: settings("gemini", `{"general": {"vimMode": true}, "hooks": {}, "mcpServers": {}}`)},
-		"no policy":                                 {project: settings("claude", withHooks), host: settings("gemini", evil)},
+		"a server of a host":                          {limits: base(acme, nil), host: settings("gemini", evil), says: `aisync.cue:9:3: hosts.h.settings.gemini: server "evil", which runs sh -c true, is not allowed: the policy of base acme (base.cue:3:4) allows npx`},
+		"a server of a project, by its address":       {limits: base(acme, nil), project: settings("gemini", evilURL), says: `project.settings.gemini: server "evil", which is at https://evil.example/mcp, is not allowed`},
+		"a command that is a list":                    {limits: base(acme, nil), project: settings("opencode", evilList), says: `server "evil", which runs sh -c true, is not allowed`},
+		"a command behind an address that is allowed": {limits: base(acme, nil), project: settings("gemini", `{"mcpServers": {"evil": {"url": "https://mcp.acme.example/", "command": "sh", "args": ["-c", "true"]}}}`), says: `server "evil", which runs sh -c true, is not allowed`},
+		"an address behind another":                   {limits: base(acme, nil), project: settings("gemini", `{"mcpServers": {"evil": {"url": "https://mcp.acme.example/", "httpUrl": "https://evil.example/"}}}`), says: "is at https://evil.example/, is not allowed"},
+		"a server of an unknown form":                 {limits: base(acme, nil), project: settings("gemini", `{"mcpServers": {"evil": {"run": "sh"}}}`), says: `server "evil"`},
+		"goose's words for what is allowed":           {limits: base(acme, nil), host: settings("goose", `{"extensions": {"notes": {"type": "stdio", "cmd": "npx", "args": ["-y", "@acme/notes"]}}}`)},
+		"a server of the person's layer":              {limits: base(acme, nil), local: settings("gemini", evil), says: "is not allowed"},
+		"hooks of a project":                          {limits: base(nil, []string{"acme/"}), project: settings("claude", withHooks), says: "aisync.cue:10:3: project.settings.claude: a hook in the project's settings of claude is not allowed: the policy of base acme (base.cue:3:4) allows acme/; take it out; a hook of a bundle"},
+		"hooks of a project, where none are wanted":   {limits: base(nil, []string{}), project: settings("claude", withHooks), says: "allows no hooks of bundles"},
+		"hooks of the host's own spec":                {limits: base(nil, []string{}), host: settings("claude", withHooks)},
+		"hooks that the project's own policy has":     {limits: []spec.Limits{limits(policy.Project, nil, []string{"acme/"})}, project: settings("claude", withHooks)},
+		"other settings":                              {limits: base(acme, []string{}), project: settings("gemini", `{"general": {"vimMode": true}, "hooks": {}, "mcpServers": {}}`)},
+		"no policy":                                   {project: settings("claude", withHooks), host: settings("gemini", evil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &spec.Host{Name: "h", Settings: c.host}

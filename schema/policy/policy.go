@@ -96,10 +96,7 @@ func Check(all []spec.Limits, h *spec.Host, p *spec.Project) []problem.Problem {
 		server(at, h.MCP)
 	}
 	limits = all
-	for _, p := range []*spec.Project{p, local(p)} {
-		if p == nil {
-			continue
-		}
+	for _, p := range p.Layers() {
 		for _, r := range p.Runtimes {
 			runtime(r.Pos, "project.runtimes", r.Value)
 		}
@@ -109,13 +106,6 @@ func Check(all []spec.Limits, h *spec.Host, p *spec.Project) []problem.Problem {
 		server("project", p.MCP)
 	}
 	return out
-}
-
-func local(p *spec.Project) *spec.Project {
-	if p == nil {
-		return nil
-	}
-	return p.Local
 }
 
 // Source returns why limits forbid the bundle source at url, and what to do; "" if they

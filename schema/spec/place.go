@@ -39,6 +39,17 @@ func (p *Project) Folders() []string {
 	return out
 }
 
+// Layers are p and the person's own layer of it; none for nil.
+func (p *Project) Layers() []*Project {
+	switch {
+	case p == nil:
+		return nil
+	case p.Local == nil:
+		return []*Project{p}
+	}
+	return []*Project{p, p.Local}
+}
+
 // References returns the bundles and teams of p, those of its folders last.
 func (p *Project) References() (bundles, teams []BundleRef) {
 	bundles, teams = slices.Clone(p.Bundles), slices.Clone(p.Teams)

@@ -4,6 +4,7 @@ package spec
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -289,6 +290,17 @@ type Settings struct {
 	JSON    []byte // canonical JSON, object keys sorted
 	Pos     Position
 	Leaves  map[string]Position // JSON pointer to the position of its value
+}
+
+// At is the line of a pointer or of a key that begins with one (see merge.SetKey), else
+// of the nearest pointer above it.
+func (s Settings) At(key string) Position {
+	for ptr, _, _ := strings.Cut(key, "#"); ptr != ""; ptr = ptr[:strings.LastIndexByte(ptr, '/')] {
+		if pos, ok := s.Leaves[ptr]; ok {
+			return pos
+		}
+	}
+	return s.Pos
 }
 
 // Policy is the strictness of the host.

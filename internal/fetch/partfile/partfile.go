@@ -56,9 +56,6 @@ func New(f, direct *os.File) *File {
 	p := &File{File: f, direct: direct}
 	p.changed = sync.NewCond(&p.mu)
 	if p.direct != nil {
-		for i := range p.ring {
-			p.ring[i].b = aligned(Most)
-		}
 		p.closed = make(chan struct{})
 		go p.write()
 	}
@@ -105,6 +102,9 @@ func (p *File) enqueue(b []byte, at int64) (ok bool, err error) {
 		return false, err
 	}
 	s := &p.ring[p.next%ringed]
+	if s.b == nil { // a small file needs few
+		s.b = aligned(Most)
+	}
 	s.at, s.n = at, copy(s.b, b)
 	p.next++
 	p.changed.Broadcast()

@@ -87,12 +87,11 @@ func lock(ctx context.Context, a *cli.App, s stack.Scope, f cli.ApplyFlags, upda
 	}
 	defer w.Release()
 	move := pin.Update{All: update && len(ids) == 0, IDs: ids}
-	if !update || s == stack.ScopeProject {
-		err = w.FetchBases(pin.Update{})
-	} else {
-		err = w.FetchBases(move)
+	moveBases := move
+	if s == stack.ScopeProject {
+		moveBases = pin.Update{}
 	}
-	if err != nil {
+	if err := w.FetchBases(moveBases); err != nil {
 		return err
 	}
 	if err := w.Load(ctx); err != nil {

@@ -2562,6 +2562,18 @@ func runtimes(obeyed func(string) []spec.Obeyed) []spec.Runtime {
 				Texts: []spec.LoadedText{
 					{Name: "notes", Kind: "note", Files: []string{"AGENTS.md", "agents.md", "AGENT.md", "agent.md", "CLAUDE.md", "claude.md", "GEMINI.md", "gemini.md", ".cursorrules"}, Walk: "ends", Source: "https://github.com/OpenHands/software-agent-sdk/blob/611629e69/openhands-sdk/openhands/sdk/skills/skill.py"},
 					{Name: "notes-below", Kind: "note", Files: []string{"AGENTS.md", "agents.md", "AGENT.md", "agent.md", "CLAUDE.md", "claude.md", "GEMINI.md", "gemini.md", ".cursorrules"}, Walk: "below", Source: "https://github.com/OpenHands/software-agent-sdk/blob/611629e69/openhands-sdk/openhands/sdk/skills/skill.py"},
+					{
+						Name:  "flat-skills",
+						Kind:  "rule",
+						Files: []string{".agents/skills/*.md", ".openhands/skills/*.md", ".openhands/microagents/*.md"},
+						Walk:  "ends",
+						Scope: &spec.RuleScope{
+							Field:     "paths",
+							OnRequest: "triggers",
+							Globs:     spec.Globs{Syntax: "path"},
+						},
+						Source: "https://github.com/OpenHands/software-agent-sdk/blob/611629e69/openhands-sdk/openhands/sdk/skills/skill.py",
+					},
 				},
 				Parts: []spec.LoadedPart{
 					{Kind: "skills", Walk: "ends", Same: "project", Source: "https://github.com/OpenHands/software-agent-sdk/blob/611629e69/openhands-sdk/openhands/sdk/skills/skill.py"},

@@ -37,6 +37,8 @@ func scopeOf(r *spec.RuleScope, text []byte) scoped {
 	list, there := patterns(r.Globs, fields, r.Field)
 	whole := slices.ContainsFunc(list, func(p string) bool { return slices.Contains(r.Whole, p) })
 	switch {
+	case r.Always == "" && !there && fields.Text(r.OnRequest) == "" && len(fields.List(r.OnRequest)) > 0: // words that ask for it
+		out.when = OnRequest
 	case r.Always == "" && (!there || len(list) == 0 || whole):
 	case r.Always != "" && fields[r.Always] == true, whole:
 	case len(list) > 0 && !slices.ContainsFunc(list, func(p string) bool { return !slices.Contains(r.Asked, p) }):
